@@ -1,0 +1,91 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package protocol holds what every wire format shares: the error model and the limits of a request body.
+// Its children v1 and v2 are codecs, one wire format each.
+//
+// Called by: data/serve, data/route, data/sidecar.
+// Next: data/serve, which mounts the codecs on one predict path.
+package protocol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code says whose mistake an error is and what a client may do about it. Each wire maps it once.
+type Code uint8
+
+// The codes, with the HTTP status and gRPC code they map to.
+const (
+	Internal        Code = iota // 500, INTERNAL: our own failure
+	Invalid                     // 400, INVALID_ARGUMENT: the request is wrong
+	NotFound                    // 404, NOT_FOUND
+	Conflict                    // 409, ABORTED
+	TooLarge                    // 413, RESOURCE_EXHAUSTED
+	TooMany                     // 429, RESOURCE_EXHAUSTED: a queue is full; retry later
+	Unsupported                 // 501, UNIMPLEMENTED
+	UnsupportedType             // 415, INVALID_ARGUMENT: media type or encoding
+	Unavailable                 // 503, UNAVAILABLE: not ready, draining
+	Deadline                    // 504, DEADLINE_EXCEEDED
+)
+
+// Error is the one error of the data plane. Message is for the client: it names the input, what was expected and what came.
+// Cause is for the log only.
+type Error struct {
+	Code    Code
+	Message string
+	Cause   error
+}
+
+// Errorf makes an Error with a formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes an Error that keeps cause for the log.
+func Wrap(cause error, code Code, format string, args ...any) *Error {
+	e := Errorf(code, format, args...)
+	e.Cause = cause
+	return e
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// From finds the Error in err's chain; any other error is Internal, its text kept from the client.
+func From(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: Internal, Message: "internal error", Cause: err}
+}
+
+// HTTPStatus is the HTTP status code of c.
+func (c Code) HTTPStatus() int {
+	switch c {
+	case Invalid:
+		return 400
+	case NotFound:
+		return 404
+	case Conflict:
+		return 409
+	case TooLarge:
+		return 413
+	case TooMany:
+		return 429
+	case Unsupported:
+		return 501
+	case UnsupportedType:
+		return 415
+	case Unavailable:
+		return 503
+	case Deadline:
+		return 504
+	default:
+		return 500
+	}
+}

@@ -1,0 +1,70 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tensor is the one in-memory form of inference requests and responses: typed, row-major, contiguous arrays.
+//
+// Called by: data/protocol (decode and encode), data/serve and its engines.
+// Next: data/serve/engine, which turns a Request into a Response.
+package tensor
+
+// Parameters are the free-form key-value pairs of the Open Inference Protocol: values are bool, int64, float64 or string.
+type Parameters map[string]any
+
+// Request is one decoded inference request, whatever the wire it came over.
+type Request struct {
+	ID         string
+	Model      string
+	Version    string
+	Parameters Parameters
+
+	// Method is the model's method to call; empty means the model's own default ("predict").
+	// scikit-learn engines know predict, predict_proba, predict_log_proba, decision_function, transform, score_samples …
+	Method string
+
+	// Inputs are the arrays. When Frame is set they are the named columns of one data frame: all of shape [rows].
+	Inputs []*Tensor
+	Frame  bool
+
+	// Outputs are the requested outputs, in order; empty means all.
+	Outputs []Output
+}
+
+// Output is a request for one named output.
+type Output struct {
+	Name       string
+	Parameters Parameters
+}
+
+// Response is one inference response. It is reusable: Reset keeps its tensors' memory.
+type Response struct {
+	ID         string
+	Model      string
+	Version    string
+	Parameters Parameters
+
+	// Outputs are the arrays. When Frame is set they are the named columns of one data frame.
+	Outputs []*Tensor
+	Frame   bool
+
+	free []*Tensor
+}
+
+// Reset empties the response and keeps its tensors for reuse by Add.
+func (r *Response) Reset() {
+	r.free = append(r.free, r.Outputs...)
+	free := r.free
+	*r = Response{Outputs: r.Outputs[:0], free: free}
+}
+
+// Add appends an output of the given name, type and shape and returns it for writing; see Tensor.Reset.
+func (r *Response) Add(name string, typ Type, shape ...int64) *Tensor {
+	var t *Tensor
+	if n := len(r.free); n > 0 {
+		t, r.free = r.free[n-1], r.free[:n-1]
+	} else {
+		t = &Tensor{}
+	}
+	t.Reset(name, typ, shape...)
+	r.Outputs = append(r.Outputs, t)
+	return t
+}

@@ -1,0 +1,3 @@
+module github.com/kserve-go/kserve-go/test/e2e
+
+go 1.26.0
