@@ -1,0 +1,101 @@
+# kserve-go: every command a person or CI runs. `make help` lists them.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+IMAGE_PREFIX ?= kserve-go
+BIN          := $(CURDIR)/bin
+MODULES      := $(shell awk '/^use/{p=1;next} /^\)/{p=0} p{print $$1}' go.work)
+BINARIES     := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
+LDFLAGS      := -s -w -X github.com/kserve-go/kserve-go/pkg/version.Version=$(VERSION)
+TOOL         := GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod
+
+MODELS_DIR   ?= test/data/models
+PARITY_DIR   ?= test/data/parity
+PROTOCOL_DIR ?= test/data/protocol
+FUZZTIME     ?= 30s
+
+##@ Use it
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z0-9-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Build kserve, serve the iris InferenceService from its YAML, check V1, V2 and gRPC answers
+	@go run ./test/demo
+
+.PHONY: build
+build: ## Build the seven static binaries into bin/ and print their sizes
+	@mkdir -p $(BIN)
+	@for b in $(BINARIES); do CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/$$b ./cmd/$$b; done
+	@cd $(BIN) && wc -c $(BINARIES) | awk '$$2!="total"{printf "%-22s %6.1f MB\n",$$2,$$1/1e6}'
+
+##@ Test it
+
+.PHONY: test
+test: ## Unit, golden, fixture and process tests of every module, with the race detector; prints counts per module
+	@go run ./test/runner -race $(MODULES)
+
+.PHONY: test-models
+test-models: ## Golden predictions of every model fixture in MODELS_DIR
+	@go run ./test/models/cmd -dir $(MODELS_DIR)
+
+.PHONY: conformance
+conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model server
+	@go run ./test/conformance/cmd -dir $(PROTOCOL_DIR)
+
+.PHONY: parity
+parity: ## Compare rendered objects with the recorded ones of PARITY_DIR
+	@go run ./test/parity/cmd -dir $(PARITY_DIR)
+
+.PHONY: test-clients
+test-clients: ## Python kserve SDK and tritonclient against running services
+	@go run ./test/clients
+
+.PHONY: golden
+golden: ## Rewrite golden files from what the code does now; read the diff before you commit it
+	@go test ./pkg/control/... ./pkg/cli/... -update >/dev/null || true
+	@git diff --stat -- '*/testdata/*'
+
+.PHONY: fuzz-short
+fuzz-short: ## Run every fuzz target for FUZZTIME each
+	@go run ./test/runner -fuzz $(FUZZTIME) $(MODULES)
+
+.PHONY: bench
+bench: ## Benchmarks beside the code, then servers against a bare handler in one run
+	@go test -run '^$$' -bench . -benchmem ./pkg/data/... ./pkg/storage/...
+	@go run ./bench
+
+##@ Change it
+
+.PHONY: generate
+generate: ## Regenerate deepcopy, CRDs and protobuf code
+	@cd pkg/apis && $(TOOL) controller-gen object paths=./serving/...
+	@cd pkg/apis && $(TOOL) controller-gen crd:allowDangerousTypes=true,generateEmbeddedObjectMeta=true paths=./serving/... output:crd:dir=$(CURDIR)/deploy/crd
+	@cd proto && $(TOOL) buf generate
+
+.PHONY: fmt
+fmt: ## Format all Go code
+	@for m in $(MODULES) local/none; do [ -d $$m ] || continue; (cd $$m && $(TOOL) golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...); done
+
+.PHONY: lint
+lint: ## Run the linters of .golangci.yml and buf over every module
+	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && GOWORK=$(CURDIR)/go.work go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+	@cd proto && $(TOOL) buf lint
+
+.PHONY: tidy
+tidy: ## Tidy every module
+	@for m in $(MODULES); do (cd $$m && go mod tidy); done
+	@go work sync
+
+.PHONY: verify
+verify: generate tidy fmt lint ## generate, tidy, format, lint, then fail on any difference
+	@git diff --exit-code --stat || { echo 'verify: the tree differs after generate, tidy and fmt: commit the changes above'; exit 1; }
+	@test -z "$$(git status --porcelain)" || { git status --short; echo 'verify: untracked files appeared: commit or ignore them'; exit 1; }
+	@echo 'verify: clean'
+
+.PHONY: clean
+clean: ## Remove what the other targets made
+	@rm -rf $(BIN) .cache .venv

@@ -1,0 +1,199 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command runner runs the tests, or the fuzz targets, of every module it is given and prints the counts of each:
+// a plain `go test ./...` does not reach the other modules of a workspace, and a module without tests must not pass unseen.
+//
+// Called by: make test, make fuzz-short.
+// Next: the packages' own tests.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	race := flag.Bool("race", false, "use the race detector")
+	fuzz := flag.Duration("fuzz", 0, "run each fuzz target for this long instead of the tests")
+	flag.Parse()
+	modules := flag.Args()
+	if len(modules) == 0 {
+		fmt.Fprintln(os.Stderr, "usage: runner [-race] [-fuzz DURATION] MODULE_DIR...")
+		os.Exit(2)
+	}
+	var sum counts
+	ok := true
+	for _, dir := range modules {
+		start := time.Now()
+		var c counts
+		var err error
+		if *fuzz > 0 {
+			c, err = fuzzModule(dir, *fuzz)
+		} else {
+			c, err = testModule(dir, *race)
+		}
+		fmt.Printf("module %-12s %5d passed, %d failed, %d skipped  (%s)\n", dir, c.passed, c.failed, c.skipped, time.Since(start).Round(time.Second))
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "module %s: %v\n", dir, err)
+			ok = false
+		}
+		if *fuzz == 0 && c.passed+c.failed == 0 {
+			fmt.Fprintf(os.Stderr, "module %s: no test ran: a module without tests is a failure\n", dir)
+			ok = false
+		}
+		sum.passed += c.passed
+		sum.failed += c.failed
+		sum.skipped += c.skipped
+	}
+	fmt.Printf("%d passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
+	if !ok || sum.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+type counts struct{ passed, failed, skipped int }
+
+// event is one line of `go test -json`, as `go doc test2json` describes it.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+}
+
+func testModule(dir string, race bool) (counts, error) {
+	args := []string{"test", "-json", "-vet=off"} // vet runs in lint
+	if race {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "./...")...)
+	cmd.Dir = dir
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return counts{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return counts{}, err
+	}
+	c := readEvents(out, os.Stdout)
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && c.failed == 0 {
+		return c, fmt.Errorf("go test: %w (a package did not build or ended early; see above)", err)
+	}
+	if err != nil && c.failed > 0 {
+		return c, nil
+	}
+	return c, err
+}
+
+// readEvents counts results and prints what failed or was skipped, with its output, as it happens.
+func readEvents(in io.Reader, out io.Writer) counts {
+	var c counts
+	held := map[string][]string{}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Fprintln(out, lines.Text())
+			continue
+		}
+		key := e.Package + "\x00" + e.Test
+		switch e.Action {
+		case "output":
+			held[key] = append(held[key], e.Output)
+		case "build-output":
+			fmt.Fprint(out, e.Output)
+		case "pass":
+			if e.Test != "" {
+				c.passed++
+			} else if n := len(held[key]); n > 0 {
+				fmt.Fprint(out, held[key][n-1])
+			}
+			delete(held, key)
+		case "skip":
+			if e.Test != "" {
+				c.skipped++
+				fmt.Fprintf(out, "skipped %s %s: %s", e.Package, e.Test, reason(held[key]))
+			}
+			delete(held, key)
+		case "fail":
+			if e.Test != "" {
+				c.failed++
+			}
+			fmt.Fprint(out, strings.Join(held[key], ""))
+			delete(held, key)
+		}
+	}
+	return c
+}
+
+// reason is the message of a skipped test: the one line that is not the runner's own.
+func reason(output []string) string {
+	for _, line := range slices.Backward(output) {
+		if t := strings.TrimSpace(line); t != "" && !strings.HasPrefix(t, "---") && !strings.HasPrefix(t, "===") {
+			return t + "\n"
+		}
+	}
+	return "no reason given\n"
+}
+
+//nolint:gochecknoglobals // compiled once
+var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+
+// fuzzModule runs each fuzz target alone, as the go command asks.
+func fuzzModule(dir string, each time.Duration) (counts, error) {
+	targets := map[string][]string{} // package folder → targets
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != dir {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+				return filepath.SkipDir
+			}
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range fuzzFunc.FindAllSubmatch(src, -1) {
+			targets[filepath.Dir(path)] = append(targets[filepath.Dir(path)], string(m[1]))
+		}
+		return nil
+	})
+	if err != nil {
+		return counts{}, err
+	}
+	var c counts
+	for _, pkg := range slices.Sorted(maps.Keys(targets)) {
+		for _, name := range targets[pkg] {
+			cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", each.String(), ".")
+			cmd.Dir = pkg
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				c.failed++
+				fmt.Printf("fuzz %s %s: FAILED\n%s", pkg, name, out)
+				continue
+			}
+			c.passed++
+			fmt.Printf("fuzz %s %s: ok\n", pkg, name)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,32 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadEventsCountsAndShowsWhatWentWrong(t *testing.T) {
+	in := strings.Join([]string{
+		`{"Action":"output","Package":"p","Test":"TestA","Output":"quiet\n"}`,
+		`{"Action":"pass","Package":"p","Test":"TestA"}`,
+		`{"Action":"output","Package":"p","Test":"TestB","Output":"want 1, got 2\n"}`,
+		`{"Action":"fail","Package":"p","Test":"TestB"}`,
+		`{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:9: no loopback here\n"}`,
+		`{"Action":"output","Package":"p","Test":"TestC","Output":"--- SKIP: TestC (0.00s)\n"}`,
+		`{"Action":"skip","Package":"p","Test":"TestC"}`,
+		`{"Action":"build-output","ImportPath":"q","Output":"q.go:1: undefined: x\n"}`,
+	}, "\n")
+	var out bytes.Buffer
+	c := readEvents(strings.NewReader(in), &out)
+	require.Equal(t, counts{passed: 1, failed: 1, skipped: 1}, c)
+	require.NotContains(t, out.String(), "quiet")
+	require.Contains(t, out.String(), "want 1, got 2")
+	require.Contains(t, out.String(), "skipped p TestC: c_test.go:9: no loopback here")
+	require.Contains(t, out.String(), "undefined: x")
+}
