@@ -1,0 +1,78 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package telemetry sets up logs and metrics the same way for every binary, with no globals: what it makes is passed on as values.
+//
+// Called by: every cmd, data/serve, data/route, data/sidecar.
+// Next: data/httpserver, which serves the metrics handler.
+package telemetry
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+)
+
+// LogOptions are the choices of a logger.
+type LogOptions struct {
+	// Level is debug, info, warn or error, in any case; Python's names warning and critical are known too. Empty means info.
+	Level string
+	// Format is json, console, or auto: console when the file is a terminal. Empty means auto.
+	Format string
+}
+
+// BindFlags adds --log_level and --log_format.
+func (o *LogOptions) BindFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Level, "log_level", o.Level, "lowest level to log: debug, info, warn or error")
+	fs.StringVar(&o.Format, "log_format", o.Format, "json, console, or auto: console on a terminal")
+}
+
+// NewLogger makes a logger that writes to file. The caller syncs it before the process ends.
+func NewLogger(o LogOptions, file *os.File) (*zap.Logger, error) {
+	level, err := parseLevel(o.Level)
+	if err != nil {
+		return nil, err
+	}
+	config := zap.NewProductionEncoderConfig()
+	config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	config.TimeKey = "time"
+	config.MessageKey = "message"
+	var encoder zapcore.Encoder
+	switch o.Format {
+	case "json":
+		encoder = zapcore.NewJSONEncoder(config)
+	case "console", "auto", "":
+		if o.Format != "console" && !term.IsTerminal(int(file.Fd())) {
+			encoder = zapcore.NewJSONEncoder(config)
+			break
+		}
+		config.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		config.EncodeLevel = zapcore.CapitalLevelEncoder
+		config.CallerKey = zapcore.OmitKey
+		encoder = zapcore.NewConsoleEncoder(config)
+	default:
+		return nil, fmt.Errorf("log format %q: expected json, console or auto", o.Format)
+	}
+	core := zapcore.NewCore(encoder, zapcore.Lock(file), level)
+	return zap.New(core, zap.AddStacktrace(zapcore.DPanicLevel)), nil
+}
+
+func parseLevel(name string) (zapcore.Level, error) {
+	switch strings.ToLower(name) {
+	case "debug":
+		return zapcore.DebugLevel, nil
+	case "", "info":
+		return zapcore.InfoLevel, nil
+	case "warn", "warning":
+		return zapcore.WarnLevel, nil
+	case "error", "critical", "fatal":
+		return zapcore.ErrorLevel, nil
+	default:
+		return 0, fmt.Errorf("log level %q: expected debug, info, warn or error", name)
+	}
+}

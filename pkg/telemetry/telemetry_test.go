@@ -1,0 +1,75 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry_test
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+)
+
+func TestLogIsJSONInAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	log, err := telemetry.NewLogger(telemetry.LogOptions{Level: "WARNING"}, file)
+	require.NoError(t, err)
+	log.Info("hidden")
+	log.Warn("shown")
+	require.NoError(t, file.Close())
+
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(data, &line), string(data))
+	require.Equal(t, "shown", line["message"])
+	require.Equal(t, "warn", line["level"])
+}
+
+func TestLogOptionsAreChecked(t *testing.T) {
+	_, err := telemetry.NewLogger(telemetry.LogOptions{Level: "loud"}, os.Stderr)
+	require.EqualError(t, err, `log level "loud": expected debug, info, warn or error`)
+	_, err = telemetry.NewLogger(telemetry.LogOptions{Format: "xml"}, os.Stderr)
+	require.EqualError(t, err, `log format "xml": expected json, console or auto`)
+}
+
+func TestHistogramsHaveCreatedSamplesInBothFormats(t *testing.T) {
+	reg := telemetry.NewRegistry()
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "request_predict_seconds", Help: "predict request latency"},
+		[]string{"model_name"})
+	reg.MustRegister(h)
+	h.WithLabelValues("iris").Observe(0.1)
+
+	cases := map[string]struct{ accept, contentType, typeLine, sample string }{
+		"text by default": {
+			"", "text/plain; version=0.0.4; charset=utf-8",
+			"# TYPE request_predict_seconds_created gauge", `request_predict_seconds_created{model_name="iris"} 1.`,
+		},
+		"OpenMetrics on demand": {
+			"application/openmetrics-text; version=1.0.0; charset=utf-8", "application/openmetrics-text; version=1.0.0; charset=utf-8",
+			"# TYPE request_predict_seconds histogram", `request_predict_seconds_created{model_name="iris"} 1.`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest("GET", "/metrics", nil)
+			if c.accept != "" {
+				r.Header.Set("Accept", c.accept)
+			}
+			w := httptest.NewRecorder()
+			telemetry.Handler(reg).ServeHTTP(w, r)
+			require.Equal(t, c.contentType, w.Header().Get("Content-Type"))
+			require.Contains(t, w.Body.String(), c.typeLine)
+			require.Contains(t, w.Body.String(), c.sample)
+			require.Contains(t, w.Body.String(), "process_resident_memory_bytes")
+		})
+	}
+}
