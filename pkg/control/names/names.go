@@ -1,0 +1,113 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package names gives every child object its name, the same one each time, and says when one is too long for Kubernetes.
+//
+// Called by: pkg/control/resolve, pkg/control/render, pkg/control/gather.
+// Next: pkg/control/plan, which carries the names.
+package names
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxLabel is the longest DNS label: a Service, a label value and each part of a host name.
+const MaxLabel = 63
+
+// Predictor names the predictor's workload, Service and autoscaler. The second name is spec.predictor.name and may be empty.
+func Predictor(service, predictor string) string {
+	if predictor == "" {
+		return service + "-predictor"
+	}
+	return service + "-" + predictor + "-predictor"
+}
+
+// PredictorRoute names the predictor's HTTPRoute, which keeps its name when spec.predictor.name changes.
+func PredictorRoute(service string) string { return service + "-predictor" }
+
+// Transformer names everything of the transformer.
+func Transformer(service string) string { return service + "-transformer" }
+
+// Explainer names everything of the explainer.
+func Explainer(service string) string { return service + "-explainer" }
+
+// Worker names the Deployment of the further nodes of a multi-node predictor.
+func Worker(service string) string { return service + "-predictor-worker" }
+
+// HeadService names the headless Service of the head of one generation.
+func HeadService(service string, generation int64) string {
+	return service + "-head-" + strconv.FormatInt(generation, 10)
+}
+
+// WorkerService names the headless Service of the workers of one generation.
+func WorkerService(service string, generation int64) string {
+	return service + "-workers-" + strconv.FormatInt(generation, 10)
+}
+
+// ModelConfig names the ConfigMap that lists the models of a multi-model service.
+func ModelConfig(service string) string { return "modelconfig-" + service + "-0" }
+
+// App is the value of the label app, which selects the pods of a workload.
+func App(workload string) string { return "isvc." + workload }
+
+// Volume names the volume that is mounted at a path: /mnt/models/a is mnt-models-a. The fallback is for the root.
+func Volume(mountPath, fallback string) string {
+	name := strings.Trim(strings.ReplaceAll(strings.ToLower(mountPath), "/", "-"), "-")
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, name)
+	if name = strings.Trim(name, "-"); name == "" {
+		return fallback
+	}
+	return Fit(name)
+}
+
+// Fit shortens a name to a DNS label. A shortened name ends with a hash of the whole, so that two long names stay two.
+func Fit(name string) string {
+	if len(name) <= MaxLabel {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.TrimRight(name[:MaxLabel-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+}
+
+// ModelKey is the folder of a model in a node-local cache.
+func ModelKey(uri string) string {
+	sum := sha256.Sum256([]byte(uri))
+	return hex.EncodeToString(sum[:8])
+}
+
+// TooLongError is a derived name past the limit of Kubernetes. What it derives from has to be shorter.
+type TooLongError struct {
+	What, Name string
+	Limit      int
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("%s %q has %d characters, Kubernetes allows %d: shorten metadata.name by %d", e.What, e.Name, len(e.Name), e.Limit, len(e.Name)-e.Limit)
+}
+
+// Check refuses a derived name that is longer than a DNS label.
+func Check(what, name string) error {
+	if len(name) > MaxLabel {
+		return &TooLongError{What: what, Name: name, Limit: MaxLabel}
+	}
+	return nil
+}
+
+// CheckHost refuses a host name with a part that is longer than a DNS label.
+func CheckHost(what, host string) error {
+	for part := range strings.SplitSeq(host, ".") {
+		if err := Check("the part of "+what+" "+strconv.Quote(host)+",", part); err != nil {
+			return err
+		}
+	}
+	return nil
+}

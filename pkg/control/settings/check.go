@@ -1,0 +1,185 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+type checker struct {
+	broken map[string]bool
+	faults []Fault
+}
+
+func (c *checker) fault(key, path, format string, args ...any) {
+	if !c.broken[key] {
+		c.faults = append(c.faults, Fault{Key: key, Path: path, Problem: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *checker) check(s *Settings) {
+	c.sidecar("storageInitializer", s.Storage.Sidecar)
+	c.sidecar("logger", s.Logger.Sidecar)
+	c.sidecar("batcher", s.Batcher.Sidecar)
+	c.sidecar("agent", s.Agent)
+	c.sidecar("router", s.Router.Sidecar)
+	c.quantity("storageInitializer", "$.cpuModelcar", s.Storage.CPUModelcar)
+	c.quantity("storageInitializer", "$.memoryModelcar", s.Storage.MemoryModelcar)
+	switch s.Storage.Mode {
+	case OCIDisabled, OCIModelcar, OCINative, OCIFetch:
+	default:
+		c.fault("storageInitializer", "$.ociModelMode", "must be one of modelcar, native, fetch, is %q", s.Storage.Mode)
+	}
+	c.ingress(s.Ingress)
+	if _, ok := NormalMode(s.Deploy.DefaultMode); !ok {
+		c.fault("deploy", "$.defaultDeploymentMode", "must be one of Standard, Knative, ModelMesh, is %q", s.Deploy.DefaultMode)
+	}
+	c.bound("$.deploymentRolloutStrategy.defaultRollout.maxSurge", s.Deploy.Rollout.Default.MaxSurge)
+	c.bound("$.deploymentRolloutStrategy.defaultRollout.maxUnavailable", s.Deploy.Rollout.Default.MaxUnavailable)
+	c.boolean("metricsAggregator", "$.enableMetricAggregation", s.Metrics.Aggregation)
+	c.boolean("metricsAggregator", "$.enablePrometheusScraping", s.Metrics.Scraping)
+	c.resources("inferenceService", s.Service.Resource)
+	c.resources("opentelemetryCollector", s.OpenTelemetry.CollectorLimits)
+	c.number("batcher", "$.maxBatchSize", s.Batcher.MaxBatchSize)
+	c.number("batcher", "$.maxLatency", s.Batcher.MaxLatency)
+	c.number("autoscaler", "$.scaleUpStabilizationWindowSeconds", s.Autoscaler.ScaleUpStabilization)
+	c.number("autoscaler", "$.scaleDownStabilizationWindowSeconds", s.Autoscaler.ScaleDownStabilization)
+	switch s.Router.ImagePullPolicy {
+	case "", "Always", "IfNotPresent", "Never":
+	default:
+		c.fault("router", "$.imagePullPolicy", "must be one of Always, IfNotPresent, Never, is %q", s.Router.ImagePullPolicy)
+	}
+}
+
+func (c *checker) ingress(in Ingress) {
+	if in.IngressGateway == "" {
+		c.fault("ingress", "$.ingressGateway", "is required")
+	}
+	if in.EnableGatewayAPI {
+		ns, name, ok := strings.Cut(in.KServeGateway, "/")
+		if !ok || len(validation.IsDNS1123Label(ns)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+			c.fault("ingress", "$.kserveIngressGateway", "must be <namespace>/<name> of a Gateway because enableGatewayApi is true, is %q", in.KServeGateway)
+		}
+	}
+	host, err := Expand(in.DomainTemplate, Place{Name: "name", Namespace: "namespace", IngressDomain: in.Domain})
+	switch {
+	case err != nil:
+		c.fault("ingress", "$.domainTemplate", "%v", err)
+	case !strings.Contains(in.DomainTemplate, ".Annotations") && !strings.Contains(in.DomainTemplate, ".Labels"):
+		// A template that reads the service's own metadata cannot be judged without a service.
+		if problems := validation.IsDNS1123Subdomain(host); len(problems) > 0 {
+			c.fault("ingress", "$.domainTemplate", "gives %q for the service name in namespace namespace, which is no host name", host)
+		}
+	}
+	if in.PathTemplate != "" {
+		path, err := Expand(in.PathTemplate, Place{Name: "name", Namespace: "namespace"})
+		switch {
+		case err != nil:
+			c.fault("ingress", "$.pathTemplate", "%v", err)
+		case !strings.HasPrefix(path, "/"):
+			c.fault("ingress", "$.pathTemplate", "must give a path that starts with /, gives %q", path)
+		}
+	}
+	for i, d := range in.AdditionalDomains {
+		if len(validation.IsDNS1123Subdomain(d)) > 0 {
+			c.fault("ingress", fmt.Sprintf("$.additionalIngressDomains[%d]", i), "is no domain name: %q", d)
+		}
+	}
+	if in.URLScheme != "http" && in.URLScheme != "https" {
+		c.fault("ingress", "$.urlScheme", "must be http or https, is %q", in.URLScheme)
+	}
+}
+
+func (c *checker) sidecar(key string, s Sidecar) {
+	if s.Image == "" {
+		c.fault(key, "$.image", "is required")
+	}
+	c.quantity(key, "$.cpuRequest", s.CPURequest)
+	c.quantity(key, "$.cpuLimit", s.CPULimit)
+	c.quantity(key, "$.memoryRequest", s.MemoryRequest)
+	c.quantity(key, "$.memoryLimit", s.MemoryLimit)
+	c.order(key, "cpu", s.CPURequest, s.CPULimit)
+	c.order(key, "memory", s.MemoryRequest, s.MemoryLimit)
+}
+
+func (c *checker) resources(key string, r Resources) {
+	for path, text := range map[string]string{
+		"$.resource.cpuLimit": r.CPULimit, "$.resource.memoryLimit": r.MemoryLimit,
+		"$.resource.cpuRequest": r.CPURequest, "$.resource.memoryRequest": r.MemoryRequest,
+	} {
+		if text != "" {
+			c.quantity(key, path, text)
+		}
+	}
+	c.order(key, "resource.cpu", r.CPURequest, r.CPULimit)
+	c.order(key, "resource.memory", r.MemoryRequest, r.MemoryLimit)
+}
+
+func (c *checker) quantity(key, path, text string) {
+	q, err := resource.ParseQuantity(text)
+	switch {
+	case text == "":
+		c.fault(key, path, "is required, a quantity such as 100m or 1Gi")
+	case err != nil:
+		c.fault(key, path, "is no quantity such as 100m or 1Gi: %q", text)
+	case q.Sign() < 0:
+		c.fault(key, path, "must not be negative, is %s", text)
+	}
+}
+
+// order finds a request above its limit, which no pod could ever be created with.
+func (c *checker) order(key, what, request, limit string) {
+	r, errR := resource.ParseQuantity(request)
+	l, errL := resource.ParseQuantity(limit)
+	if errR == nil && errL == nil && r.Cmp(l) > 0 {
+		c.fault(key, "$."+what+"Request", "%s is above %sLimit %s", request, what, limit)
+	}
+}
+
+func (c *checker) bound(path, text string) {
+	if text == "" {
+		return
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
+	if err != nil || n < 0 {
+		c.fault("deploy", path, "must be a number or a percentage such as 25%%, is %q", text)
+	}
+}
+
+func (c *checker) boolean(key, path, text string) {
+	if text != "" && text != "true" && text != "false" {
+		c.fault(key, path, `must be "true" or "false", is %q`, text)
+	}
+}
+
+func (c *checker) number(key, path, text string) {
+	if n, err := strconv.Atoi(text); text != "" && (err != nil || n < 0) {
+		c.fault(key, path, "must be a whole number of at least 0 as text, is %q", text)
+	}
+}
+
+// Place is what domainTemplate and pathTemplate can name.
+type Place struct {
+	Name, Namespace, IngressDomain string
+	Annotations, Labels            map[string]string
+}
+
+// Expand executes a domain or path template.
+func Expand(text string, p Place) (string, error) {
+	t, err := template.New("template").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("is no template: %w", err)
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, p); err != nil {
+		return "", fmt.Errorf("cannot be executed: %w; it may name .Name, .Namespace, .IngressDomain, .Annotations and .Labels", err)
+	}
+	return out.String(), nil
+}

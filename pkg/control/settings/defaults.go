@@ -1,0 +1,56 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+// Defaults are the values of the shipped ConfigMap (deploy/config), fresh each time.
+func Defaults() *Settings {
+	class := "istio"
+	sidecar := func(image, cpuRequest, memoryRequest string) Sidecar {
+		return Sidecar{Image: image, CPURequest: cpuRequest, CPULimit: "1", MemoryRequest: memoryRequest, MemoryLimit: "1Gi"}
+	}
+	const agent = "kserve-go/agent:latest"
+	return &Settings{
+		ClusterDomain:     "cluster.local",
+		OperatorNamespace: "kserve",
+		Explainers:        Explainers{ART: ExplainerImage{Image: "kserve/art-explainer", DefaultVersion: "latest"}},
+		Storage: StorageInitializer{
+			Sidecar:           sidecar("kserve-go/storage-initializer:latest", "100m", "100Mi"),
+			CABundleMountPath: "/etc/ssl/custom-certs",
+			EnableModelcar:    true,
+			CPUModelcar:       "10m",
+			MemoryModelcar:    "15Mi",
+			UIDModelcar:       ptr(int64(1010)),
+		},
+		Credentials: Credentials{
+			StorageSpecSecret:       "storage-config",
+			StorageSecretAnnotation: "serving.kserve.io/storageSecretName",
+			GCS:                     GCS{CredentialFile: "gcloud-application-credentials.json"},
+			S3:                      S3{AccessKeyIDName: "AWS_ACCESS_KEY_ID", SecretAccessKeyName: "AWS_SECRET_ACCESS_KEY"},
+		},
+		Ingress: Ingress{
+			KServeGateway:              "kserve/kserve-ingress-gateway",
+			IngressGateway:             "knative-serving/knative-ingress-gateway",
+			LocalGateway:               "knative-serving/knative-local-gateway",
+			LocalGatewayService:        "knative-local-gateway.istio-system.svc.cluster.local",
+			KnativeLocalGatewayService: "knative-local-gateway.istio-system.svc.cluster.local",
+			Domain:                     "example.com",
+			ClassName:                  &class,
+			DomainTemplate:             "{{ .Name }}-{{ .Namespace }}.{{ .IngressDomain }}",
+			URLScheme:                  "http",
+		},
+		Logger:        Logger{Sidecar: sidecar(agent, "100m", "100Mi"), DefaultURL: "http://default-broker"},
+		Batcher:       Batcher{Sidecar: sidecar(agent, "1", "1Gi"), MaxBatchSize: "32", MaxLatency: "5000"},
+		Agent:         sidecar(agent, "100m", "100Mi"),
+		Router:        Router{Sidecar: sidecar("kserve-go/router:latest", "100m", "100Mi"), ImagePullPolicy: "IfNotPresent"},
+		Deploy:        Deploy{DefaultMode: Knative},
+		Metrics:       MetricsAggregator{Aggregation: "false", Scraping: "false"},
+		LocalModel:    LocalModel{JobNamespace: "kserve-localmodel-jobs", DefaultJobImage: "kserve-go/storage-initializer:latest", FSGroup: ptr(int64(1000)), JobTTLSeconds: ptr(int32(3600)), ReconcileSeconds: ptr(int64(60))},
+		Security:      Security{AutoMountToken: true},
+		Service:       InferenceService{Resource: Resources{CPULimit: "1", MemoryLimit: "2Gi", CPURequest: "1", MemoryRequest: "2Gi"}},
+		OpenTelemetry: OpenTelemetryCollector{ScrapeInterval: "5s", MetricReceiver: "keda-otel-scaler.keda.svc:4317", MetricScaler: "keda-otel-scaler.keda.svc:4318", CollectorLimits: Resources{CPULimit: "1", MemoryLimit: "2Gi", CPURequest: "200m", MemoryRequest: "512Mi"}},
+		Autoscaler:    Autoscaler{ScaleUpStabilization: "0", ScaleDownStabilization: "300"},
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

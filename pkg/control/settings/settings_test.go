@@ -1,0 +1,124 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+func shipped(t *testing.T) map[string]string {
+	t.Helper()
+	var cm corev1.ConfigMap
+	require.NoError(t, yaml.UnmarshalStrict(deploy.Config(), &cm))
+	require.Equal(t, settings.ConfigMapName, cm.Name)
+	return cm.Data
+}
+
+func TestShippedConfigMapEqualsTheDefaults(t *testing.T) {
+	got, err := settings.Parse(shipped(t))
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(settings.Defaults(), got))
+}
+
+func TestParseReadsOneKey(t *testing.T) {
+	cases := map[string]struct {
+		key, text string
+		want      func(*testing.T, *settings.Settings)
+	}{
+		"a legacy mode gets its present name": {"deploy", `{"defaultDeploymentMode":"RawDeployment"}`, func(t *testing.T, s *settings.Settings) {
+			t.Helper()
+			require.Equal(t, settings.Standard, s.Deploy.DefaultMode)
+		}},
+		"an explicit OCI mode beats the switch": {"storageInitializer", `{"image":"i:1","cpuRequest":"1m","cpuLimit":"1","memoryRequest":"1Mi","memoryLimit":"1Gi","enableModelcar":true,"ociModelMode":"native"}`, func(t *testing.T, s *settings.Settings) {
+			t.Helper()
+			require.Equal(t, settings.OCINative, s.Storage.OCI())
+			require.Nil(t, s.Storage.UIDModelcar, "a field that a present key leaves out is not the shipped one")
+			require.Equal(t, "/etc/ssl/custom-certs", s.Storage.CABundleMountPath)
+		}},
+		"S3 key names fall back to the old ones": {"credentials", `{}`, func(t *testing.T, s *settings.Settings) {
+			t.Helper()
+			require.Equal(t, "awsAccessKeyID", s.Credentials.S3.AccessKeyIDName)
+			require.Equal(t, "storage-config", s.Credentials.StorageSpecSecret)
+		}},
+		"the local gateway stands in for Knative's": {"ingress", `{"ingressGateway":"a/b","localGatewayService":"lgs"}`, func(t *testing.T, s *settings.Settings) {
+			t.Helper()
+			require.Equal(t, "lgs", s.Ingress.KnativeLocalGatewayService)
+			require.Nil(t, s.Ingress.ClassName)
+			require.Equal(t, "example.com", s.Ingress.Domain)
+		}},
+		"unknown keys are ignored": {"_example", `not json`, func(t *testing.T, _ *settings.Settings) { t.Helper() }},
+		"lists are appended to the built-in ones": {"inferenceService", `{"serviceAnnotationDisallowedList":["x"]}`, func(t *testing.T, s *settings.Settings) {
+			t.Helper()
+			require.Contains(t, s.DisallowedAnnotations(), "x")
+			require.Contains(t, s.DisallowedAnnotations(), "modelFormat")
+			require.Empty(t, s.Service.Resource.CPULimit)
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, err := settings.Parse(map[string]string{c.key: c.text})
+			require.NoError(t, err)
+			c.want(t, s)
+		})
+	}
+}
+
+func TestAbsentKeysWithAMeaning(t *testing.T) {
+	s, err := settings.Parse(nil)
+	require.NoError(t, err)
+	require.False(t, s.Security.AutoMountToken)
+	require.Empty(t, s.Service.Resource)
+	require.Equal(t, settings.Knative, s.Deploy.DefaultMode)
+	require.Contains(t, s.DisallowedAnnotations(), "modelFormat", "the built-in list holds without the key too")
+}
+
+func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
+	_, err := settings.Parse(map[string]string{
+		"deploy":             `{"defaultDeploymentMode":"Raw","deploymentRolloutStrategy":{"defaultRollout":{"maxSurge":"many"}}}`,
+		"ingress":            `{"ingressGateway":"","enableGatewayApi":true,"kserveIngressGateway":"gw","domainTemplate":"{{ .Nme }}","pathTemplate":"serving","urlScheme":"ftp","additionalIngressDomains":["ok.test","-"]}`,
+		"agent":              `{"image":"a","cpuRequest":"2","cpuLimit":"1","memoryRequest":"lots","memoryLimit":"1Gi"}`,
+		"router":             "{\n  \"image\": \"r\",\n  oops\n}",
+		"security":           `{"autoMountServiceAccountToken":"yes"}`,
+		"localModel":         `{"enabled":"no","fsGroup":"x"}`,
+		"explainers":         `[]`,
+		"storageInitializer": `{"ociModelMode":"magic"}`,
+	})
+	var faults *settings.FaultsError
+	require.ErrorAs(t, err, &faults)
+	places := make([]string, 0, len(faults.Faults))
+	for _, f := range faults.Faults {
+		places = append(places, f.Key+" "+f.Path)
+	}
+	require.Equal(t, []string{
+		"agent $.cpuRequest", "agent $.memoryRequest",
+		"deploy $.defaultDeploymentMode", "deploy $.deploymentRolloutStrategy.defaultRollout.maxSurge",
+		"explainers $",
+		"ingress $.additionalIngressDomains[1]", "ingress $.domainTemplate", "ingress $.ingressGateway", "ingress $.kserveIngressGateway", "ingress $.pathTemplate", "ingress $.urlScheme",
+		"localModel $.enabled", "localModel $.fsGroup",
+		"router $",
+		"security $.autoMountServiceAccountToken",
+		"storageInitializer $.cpuLimit", "storageInitializer $.cpuRequest", "storageInitializer $.memoryLimit", "storageInitializer $.memoryRequest", "storageInitializer $.ociModelMode",
+	}, places)
+	require.Contains(t, err.Error(), `deploy $.defaultDeploymentMode: must be one of Standard, Knative, ModelMesh, is "Raw"`)
+	require.Contains(t, err.Error(), "router $: is not JSON: line 3, column 3")
+	require.Contains(t, err.Error(), "localModel $.fsGroup: must be a whole number, is string")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("ingress", `{"ingressGateway":"a/b","domainTemplate":"{{.Name}}"}`)
+	f.Add("deploy", `{"defaultDeploymentMode":1}`)
+	f.Add("logger", `{"storage":{"parameters":[]}}`)
+	f.Fuzz(func(t *testing.T, key, text string) {
+		s, err := settings.Parse(map[string]string{key: text})
+		require.NotEqual(t, s == nil, err == nil)
+	})
+}
