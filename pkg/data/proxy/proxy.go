@@ -55,12 +55,31 @@ func New(o Options) http.Handler {
 			r.SetXForwarded()
 			keepForwarded(r)
 		},
-		Transport:     newTransport(o),
-		FlushInterval: -1, // tokens of a stream reach the client as they come
-		BufferPool:    &bufferPool{},
-		ErrorHandler:  errorHandler(o.Log),
-		ErrorLog:      log.New(io.Discard, "", 0), // the error handler logs, with the request's fields
+		Transport:      newTransport(o),
+		ModifyResponse: statusToTrailer,
+		FlushInterval:  -1, // tokens of a stream reach the client as they come
+		BufferPool:     &bufferPool{},
+		ErrorHandler:   errorHandler(o.Log),
+		ErrorLog:       log.New(io.Discard, "", 0), // the error handler logs, with the request's fields
 	}
+}
+
+// statusToTrailer moves the status of a gRPC answer without messages, which travels alone in the header block, to where it
+// stays valid when the header is flushed before the end of the stream is known: the trailer.
+func statusToTrailer(r *http.Response) error {
+	if r.ProtoMajor != 2 || r.Header.Get("Grpc-Status") == "" {
+		return nil
+	}
+	if r.Trailer == nil {
+		r.Trailer = http.Header{}
+	}
+	for _, name := range []string{"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"} {
+		if v := r.Header[name]; v != nil {
+			r.Trailer[name] = v
+			r.Header.Del(name)
+		}
+	}
+	return nil
 }
 
 // keepForwarded lets a proxy before us keep its word on the scheme and host, which SetXForwarded would replace.
