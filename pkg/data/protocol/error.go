@@ -28,6 +28,7 @@ const (
 	UnsupportedType             // 415, INVALID_ARGUMENT: media type or encoding
 	Unavailable                 // 503, UNAVAILABLE: not ready, draining
 	Deadline                    // 504, DEADLINE_EXCEEDED
+	SlowClient                  // 408, DEADLINE_EXCEEDED: the request stopped arriving
 )
 
 // Error is the one error of the data plane. Message is for the client: it names the input, what was expected and what came.
@@ -85,6 +86,8 @@ func (c Code) HTTPStatus() int {
 		return 503
 	case Deadline:
 		return 504
+	case SlowClient:
+		return 408
 	default:
 		return 500
 	}

@@ -27,6 +27,27 @@ type Request struct {
 
 	// Outputs are the requested outputs, in order; empty means all.
 	Outputs []Output
+
+	free []*Tensor
+}
+
+// Reset empties the request and keeps its tensors for reuse by Add.
+func (r *Request) Reset() {
+	r.free = append(r.free, r.Inputs...)
+	clear(r.Outputs)
+	*r = Request{Inputs: r.Inputs[:0], Outputs: r.Outputs[:0], free: r.free}
+}
+
+// Add appends an input and returns it; its contents are those of its last use until the caller calls Reset or SetRaw on it.
+func (r *Request) Add() *Tensor {
+	var t *Tensor
+	if n := len(r.free); n > 0 {
+		t, r.free = r.free[n-1], r.free[:n-1]
+	} else {
+		t = &Tensor{}
+	}
+	r.Inputs = append(r.Inputs, t)
+	return t
 }
 
 // Output is a request for one named output.

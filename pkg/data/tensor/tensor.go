@@ -28,9 +28,11 @@ type Tensor struct {
 	Shape      []int64
 	Parameters Parameters
 
-	raw     []byte
-	offsets []int // len n+1 for Bytes, else empty
-	null    []Null
+	raw      []byte
+	offsets  []int // len n+1 for Bytes, else empty
+	null     []Null
+	spare    []byte // the tensor's own memory while raw is borrowed
+	borrowed bool   // raw belongs to someone else: never written, never reused
 }
 
 // Null says why an element of a Bytes or frame column is absent.
@@ -89,6 +91,9 @@ func (t *Tensor) Reset(name string, typ Type, shape ...int64) {
 	t.Name, t.Type, t.Parameters, t.null = name, typ, nil, t.null[:0]
 	t.Shape = append(t.Shape[:0], shape...)
 	t.offsets = t.offsets[:0]
+	if t.borrowed {
+		t.raw, t.spare, t.borrowed = t.spare, nil, false
+	}
 	if typ == Bytes {
 		t.raw = t.raw[:0]
 		t.offsets = append(t.offsets, 0)
@@ -123,8 +128,29 @@ func (t *Tensor) SetRaw(name string, typ Type, shape []int64, data []byte) error
 	if want := n * typ.Size(); typ.Size() == 0 || len(data) != want {
 		return fmt.Errorf("input %q: %s of shape %v needs %d bytes, got %d", name, typ, shape, want, len(data))
 	}
-	t.Name, t.Type, t.Shape, t.raw, t.offsets, t.null = name, typ, append(t.Shape[:0], shape...), data, t.offsets[:0], t.null[:0]
+	t.borrow(name, typ, shape, data)
 	return nil
+}
+
+// borrow makes the tensor read data, which it does not own, and keeps its own memory aside for the next Reset.
+func (t *Tensor) borrow(name string, typ Type, shape []int64, data []byte) {
+	if !t.borrowed {
+		t.spare, t.borrowed = t.raw, true
+	}
+	t.Name, t.Type, t.Parameters = name, typ, nil
+	t.Shape = append(t.Shape[:0], shape...)
+	t.raw, t.offsets, t.null = data, t.offsets[:0], t.null[:0]
+}
+
+// Use makes the tensor read values in place, as SetRaw does for bytes.
+// It returns an error when values are not exactly the elements of shape; E's width must be the type's.
+func Use[E Element](t *Tensor, name string, typ Type, shape []int64, values []E) error {
+	var e E
+	size := int(unsafe.Sizeof(e))
+	if size != typ.Size() {
+		panic(fmt.Sprintf("tensor: %d-byte values are not %s", size, typ))
+	}
+	return t.SetRaw(name, typ, shape, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*size))
 }
 
 // View is the tensor's elements as Go values, without a copy when the buffer is aligned for T (all buffers made by this
@@ -158,7 +184,8 @@ func From[E Element](name string, typ Type, values []E, shape ...int64) *Tensor 
 	}
 	return &Tensor{
 		Name: name, Type: typ, Shape: shape,
-		raw: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), n*size),
+		raw:      unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), n*size),
+		borrowed: true,
 	}
 }
 
