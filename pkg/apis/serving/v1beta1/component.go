@@ -1,0 +1,335 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+)
+
+// PredictorSpec is a model server: a model and, by choice, fields of its pod.
+type PredictorSpec struct {
+	// Becomes part of the names of the predictor's objects.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// A scikit-learn model; older form of model.
+	// +optional
+	SKLearn *PredictorExtensionSpec `json:"sklearn,omitempty"`
+	// An XGBoost model; older form of model.
+	// +optional
+	XGBoost *PredictorExtensionSpec `json:"xgboost,omitempty"`
+	// A TensorFlow model; older form of model.
+	// +optional
+	Tensorflow *PredictorExtensionSpec `json:"tensorflow,omitempty"`
+	// A PyTorch model; older form of model.
+	// +optional
+	PyTorch *PredictorExtensionSpec `json:"pytorch,omitempty"`
+	// A model repository of Triton; older form of model.
+	// +optional
+	Triton *PredictorExtensionSpec `json:"triton,omitempty"`
+	// An ONNX model; older form of model.
+	// +optional
+	ONNX *PredictorExtensionSpec `json:"onnx,omitempty"`
+	// A Hugging Face model; older form of model.
+	// +optional
+	HuggingFace *PredictorExtensionSpec `json:"huggingface,omitempty"`
+	// A PMML model; older form of model.
+	// +optional
+	PMML *PredictorExtensionSpec `json:"pmml,omitempty"`
+	// A LightGBM model; older form of model.
+	// +optional
+	LightGBM *PredictorExtensionSpec `json:"lightgbm,omitempty"`
+	// A Paddle model; older form of model.
+	// +optional
+	Paddle *PredictorExtensionSpec `json:"paddle,omitempty"`
+
+	// The model, in any format that a runtime supports.
+	// +optional
+	Model *ModelSpec `json:"model,omitempty"`
+
+	// Several model artefacts, each at its own path.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	StorageURIs []StorageURI `json:"storageUris,omitempty"`
+	// ClusterStorageContainer that fetches the model; absent means the first that supports its URI.
+	// +optional
+	StorageContainerName *string `json:"storageContainerName,omitempty"`
+
+	// Worker pods of a model that needs several nodes.
+	// +optional
+	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
+
+	PodSpec                `json:",inline"`
+	ComponentExtensionSpec `json:",inline"`
+}
+
+// WorkerSpec describes the worker pods of a multi-node predictor.
+type WorkerSpec struct {
+	PodSpec `json:",inline"`
+
+	// Ephemeral containers; a pod template cannot hold any, so the API server refuses them later.
+	// +optional
+	EphemeralContainers []corev1.EphemeralContainer `json:"ephemeralContainers,omitempty"`
+
+	// Number of nodes that a model is spread over.
+	// +optional
+	PipelineParallelSize *int `json:"pipelineParallelSize,omitempty"`
+	// Number of GPUs per node.
+	// +optional
+	TensorParallelSize *int `json:"tensorParallelSize,omitempty"`
+}
+
+// TransformerSpec is a custom container before the predictor.
+type TransformerSpec struct {
+	// Artefacts that the transformer needs, each at its own path.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	StorageURIs []StorageURI `json:"storageUris,omitempty"`
+
+	PodSpec                `json:",inline"`
+	ComponentExtensionSpec `json:",inline"`
+}
+
+// ExplainerSpec is a custom container, or the ART explainer, beside the predictor.
+type ExplainerSpec struct {
+	// The Adversarial Robustness Toolbox.
+	// +optional
+	ART *ARTExplainerSpec `json:"art,omitempty"`
+	// Artefacts that the explainer needs, each at its own path.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	StorageURIs []StorageURI `json:"storageUris,omitempty"`
+
+	PodSpec                `json:",inline"`
+	ComponentExtensionSpec `json:",inline"`
+}
+
+// ARTExplainerType names an attack of the Adversarial Robustness Toolbox.
+type ARTExplainerType string
+
+// ARTSquareAttack is the one known ARTExplainerType.
+const ARTSquareAttack ARTExplainerType = "SquareAttack"
+
+// ARTExplainerSpec configures the Adversarial Robustness Toolbox.
+type ARTExplainerSpec struct {
+	// Attack to explain with: SquareAttack.
+	Type ARTExplainerType `json:"type"`
+	// Where the explainer's own artefact is.
+	// +optional
+	StorageURI string `json:"storageUri,omitempty"`
+	// Tag of the explainer's image.
+	// +optional
+	RuntimeVersion *string `json:"runtimeVersion,omitempty"`
+	// Further settings of the explainer.
+	// +optional
+	Config map[string]string `json:"config,omitempty"`
+
+	Container `json:",inline"`
+
+	// Where the artefact is, by a key of the storage secret.
+	// +optional
+	Storage *ModelStorageSpec `json:"storage,omitempty"`
+}
+
+// StorageURI is one artefact and the path that it is put at.
+type StorageURI struct {
+	// Source of the artefact.
+	// +kubebuilder:validation:MinLength=1
+	URI string `json:"uri"`
+	// Directory inside the containers.
+	// +optional
+	// +kubebuilder:default=/mnt/models
+	// +kubebuilder:validation:Pattern=`^/.*`
+	// +kubebuilder:validation:MaxLength=255
+	MountPath string `json:"mountPath,omitempty"`
+}
+
+// PredictorExtensionSpec is where a model is, and the fields of its container.
+type PredictorExtensionSpec struct {
+	// Source of the model.
+	// +optional
+	StorageURI *string `json:"storageUri,omitempty"`
+	// Tag of the runtime's image.
+	// +optional
+	RuntimeVersion *string `json:"runtimeVersion,omitempty"`
+	// Protocol that the model server speaks: v1, v2, grpc-v1 or grpc-v2.
+	// +optional
+	ProtocolVersion *serving.ProtocolVersion `json:"protocolVersion,omitempty"`
+	// Source of the model, by a key of the storage secret.
+	// +optional
+	Storage *ModelStorageSpec `json:"storage,omitempty"`
+	// The model is encrypted.
+	// +optional
+	Confidential *ConfidentialSpec `json:"confidential,omitempty"`
+
+	Container `json:",inline"`
+}
+
+// ConfidentialSpec says where the key of an encrypted model is.
+type ConfidentialSpec struct {
+	// The model is encrypted.
+	Enabled bool `json:"enabled"`
+	// Key in the key broker: kbs:///repository/type/tag.
+	// +optional
+	ResourceID *string `json:"resourceId,omitempty"`
+}
+
+// ModelSpec is a model of some format, served by a runtime that supports it.
+type ModelSpec struct {
+	// Format of the model.
+	ModelFormat ModelFormat `json:"modelFormat"`
+	// ServingRuntime or ClusterServingRuntime; absent means chosen by format.
+	// +optional
+	Runtime *string `json:"runtime,omitempty"`
+
+	PredictorExtensionSpec `json:",inline"`
+}
+
+// ModelFormat is a format and, by choice, its version.
+type ModelFormat struct {
+	// Name of the format, as in sklearn.
+	Name string `json:"name"`
+	// Version of the format.
+	// +optional
+	Version *string `json:"version,omitempty"`
+}
+
+// StorageSpec is a place in a store whose credentials are in the storage secret.
+type StorageSpec struct {
+	// Path inside the store.
+	// +optional
+	Path *string `json:"path,omitempty"`
+	// Settings that win over those of the secret.
+	// +optional
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// Key of the secret that describes the store.
+	// +optional
+	StorageKey *string `json:"key,omitempty"`
+}
+
+// ModelStorageSpec is the source of a model.
+type ModelStorageSpec struct {
+	StorageSpec `json:",inline"`
+
+	// Path of the model's schema file.
+	// +optional
+	SchemaPath *string `json:"schemaPath,omitempty"`
+}
+
+// LoggerStorageSpec is where a logger writes to.
+type LoggerStorageSpec struct {
+	StorageSpec `json:",inline"`
+
+	// Service account whose credentials are used.
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// ComponentExtensionSpec is what every component may say beyond its pod.
+type ComponentExtensionSpec struct {
+	// Least number of replicas; absent means 1.
+	// +optional
+	MinReplicas *int32 `json:"minReplicas,omitempty"`
+	// Greatest number of replicas; 0 means no limit of its own.
+	// +optional
+	MaxReplicas int32 `json:"maxReplicas,omitempty"`
+	// Target of the scale metric.
+	// +optional
+	ScaleTarget *int32 `json:"scaleTarget,omitempty"`
+	// Metric to scale on.
+	// +optional
+	ScaleMetric *ScaleMetric `json:"scaleMetric,omitempty"`
+	// How the target is to be read.
+	// +optional
+	ScaleMetricType *MetricTargetType `json:"scaleMetricType,omitempty"`
+	// Scaling on several metrics and at chosen speeds.
+	// +optional
+	AutoScaling *AutoScalingSpec `json:"autoScaling,omitempty"`
+	// Number of requests that one container handles at a time; 0 means no limit.
+	// +optional
+	ContainerConcurrency *int64 `json:"containerConcurrency,omitempty"`
+	// Seconds that a request may take.
+	// +optional
+	TimeoutSeconds *int64 `json:"timeout,omitempty"`
+	// Share of the traffic, in percent, that the latest revision gets; Knative mode only.
+	// +optional
+	CanaryTrafficPercent *int64 `json:"canaryTrafficPercent,omitempty"`
+	// Sends requests and answers to a sink.
+	// +optional
+	Logger *LoggerSpec `json:"logger,omitempty"`
+	// Joins requests into batches.
+	// +optional
+	Batcher *Batcher `json:"batcher,omitempty"`
+	// Labels of the component's pods.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations of the component's pods.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// How pods are replaced; Standard mode only.
+	// +optional
+	DeploymentStrategy *appsv1.DeploymentStrategy `json:"deploymentStrategy,omitempty"`
+}
+
+// LoggerType says what a logger sends.
+//
+// +kubebuilder:validation:Enum=all;request;response
+type LoggerType string
+
+// What a logger sends.
+const (
+	LogAll      LoggerType = "all"
+	LogRequest  LoggerType = "request"
+	LogResponse LoggerType = "response"
+)
+
+// LoggerSpec sends requests and answers to a sink.
+type LoggerSpec struct {
+	// Sink of the records.
+	// +optional
+	URL *string `json:"url,omitempty"`
+	// What is sent: all, request or response.
+	// +optional
+	Mode LoggerType `json:"mode,omitempty"`
+	// Request headers that go into the records.
+	// +optional
+	// +listType=set
+	MetadataHeaders []string `json:"metadataHeaders,omitempty"`
+	// Annotations of the service that go into the records.
+	// +optional
+	// +listType=set
+	MetadataAnnotations []string `json:"metadataAnnotations,omitempty"`
+	// Store that records are written to.
+	// +optional
+	Storage *LoggerStorageSpec `json:"storage,omitempty"`
+	// Service that turns records into what is stored.
+	// +optional
+	MarshallerURL *string `json:"marshallerUrl,omitempty"`
+	// Number of records that are written together.
+	// +optional
+	BatchSize *int `json:"batchSize,omitempty"`
+	// Time after which records are written, as in 5s.
+	// +optional
+	BatchInterval *string `json:"batchInterval,omitempty"`
+}
+
+// Batcher joins requests into batches.
+type Batcher struct {
+	// Greatest number of instances in a batch.
+	// +optional
+	MaxBatchSize *int `json:"maxBatchSize,omitempty"`
+	// Greatest time in milliseconds that a request waits for others.
+	// +optional
+	MaxLatency *int `json:"maxLatency,omitempty"`
+	// Accepted and without effect.
+	// +optional
+	Timeout *int `json:"timeout,omitempty"`
+}
