@@ -49,8 +49,9 @@ type InferenceGraphSpec struct {
 	// Nodes by name; a request enters at the one called root.
 	Nodes map[string]InferenceRouter `json:"nodes"`
 	// Resources of the router.
+	// (Written even when empty: the router's argument has always held it.)
 	// +optional
-	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Nodes and pods to be near to or far from.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
