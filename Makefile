@@ -8,7 +8,8 @@ IMAGE_PREFIX ?= kserve-go
 BIN          := $(CURDIR)/bin
 MODULES      := $(shell awk '/^use/{p=1;next} /^\)/{p=0} p{print $$1}' go.work)
 BINARIES     := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
-LDFLAGS      := -s -w -X github.com/kserve-go/kserve-go/pkg/version.Version=$(VERSION)
+COMMIT       ?= $(shell git rev-parse --short HEAD 2>/dev/null)
+LDFLAGS      := -s -w -X github.com/kserve-go/kserve-go/pkg/version.Version=$(VERSION) -X github.com/kserve-go/kserve-go/pkg/version.Commit=$(COMMIT)
 TOOL         := GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod
 
 MODELS_DIR   ?= test/data/models

@@ -1,0 +1,169 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package probe serves a control-plane process's health, readiness and metrics while it looks for its API server, and says
+// plainly what is missing when there is none.
+//
+// Called by: control/manager, control/admit.
+// Next: the API server, which the process watches once it is reached.
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+)
+
+// Options are the addresses of a process and the way to its API server.
+type Options struct {
+	// Kubeconfig is a file; empty means $KUBECONFIG, then the pod's service account, then ~/.kube/config.
+	Kubeconfig  string
+	MetricsAddr string
+	HealthAddr  string
+	// Retry is the pause between two attempts to reach the API server; 0 means 10 s.
+	Retry time.Duration
+}
+
+// BindFlags adds --kubeconfig, --metrics-addr and --health-probe-addr, named as in the reference's manager.
+func (o *Options) BindFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "kubeconfig file; default: $KUBECONFIG, the pod's service account, ~/.kube/config")
+	fs.StringVar(&o.MetricsAddr, "metrics-addr", o.MetricsAddr, "address of the Prometheus metrics (/metrics)")
+	fs.StringVar(&o.HealthAddr, "health-probe-addr", o.HealthAddr, "address of the probes (/healthz, /readyz)")
+}
+
+// Process is a running control-plane process.
+type Process struct {
+	options   Options
+	log       *zap.Logger
+	reachable prometheus.Gauge
+	metrics   http.Handler
+
+	mu      sync.Mutex
+	missing string // why the process is not ready; empty when it is
+}
+
+// New makes a process; it does no I/O.
+func New(o Options, log *zap.Logger) *Process {
+	if o.Retry == 0 {
+		o.Retry = 10 * time.Second
+	}
+	registry := telemetry.NewRegistry()
+	reachable := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "kserve_api_server_reachable", Help: "1 while the Kubernetes API server answers, else 0.",
+	})
+	registry.MustRegister(reachable)
+	return &Process{
+		options: o, log: log, reachable: reachable, metrics: telemetry.Handler(registry),
+		missing: "the API server was not asked yet",
+	}
+}
+
+// Run serves health and metrics until ctx ends, and keeps asking for the API server. A busy address is an error at once.
+func (p *Process) Run(ctx context.Context) error {
+	health := http.NewServeMux()
+	health.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	health.HandleFunc("GET /readyz", p.ready)
+	metrics := http.NewServeMux()
+	metrics.Handle("GET /metrics", p.metrics)
+
+	group, ctx := errgroup.WithContext(ctx)
+	for addr, handler := range map[string]http.Handler{p.options.HealthAddr: health, p.options.MetricsAddr: metrics} {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		if err != nil {
+			return fmt.Errorf("listen on %s: %w; choose another with --health-probe-addr or --metrics-addr", addr, err)
+		}
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+		p.log.Info("serving", zap.String("address", listener.Addr().String()))
+		group.Go(func() error {
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			return server.Shutdown(drain)
+		})
+	}
+	group.Go(func() error { return p.watch(ctx) })
+	return group.Wait()
+}
+
+func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	missing := p.missing
+	p.mu.Unlock()
+	if missing != "" {
+		http.Error(w, missing, http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// watch asks the API server for its version until ctx ends, and logs each change once.
+func (p *Process) watch(ctx context.Context) error {
+	tick := time.NewTicker(p.options.Retry)
+	defer tick.Stop()
+	for {
+		version, err := p.ask()
+		missing := ""
+		if err != nil {
+			missing = "needs a Kubernetes API server: " + err.Error()
+		}
+		p.mu.Lock()
+		changed := missing != p.missing
+		p.missing = missing
+		p.mu.Unlock()
+		switch {
+		case err != nil:
+			p.reachable.Set(0)
+			if changed {
+				p.log.Error("no API server; retrying", zap.Error(err), zap.Duration("every", p.options.Retry))
+			}
+		case changed:
+			p.log.Info("API server reached", zap.String("version", version))
+			p.reachable.Set(1)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *Process) ask() (version string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = p.options.Kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return "", fmt.Errorf("find its address (give --kubeconfig, or run in a pod): %w", err)
+	}
+	config = rest.CopyConfig(config)
+	config.Timeout = 5 * time.Second
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("use the kubeconfig: %w", err)
+	}
+	info, err := client.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", config.Host, err)
+	}
+	return info.GitVersion, nil
+}
