@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
 type checker struct {
@@ -38,7 +40,7 @@ func (c *checker) check(s *Settings) {
 		c.fault("storageInitializer", "$.ociModelMode", "must be one of modelcar, native, fetch, is %q", s.Storage.Mode)
 	}
 	c.ingress(s.Ingress)
-	if _, ok := NormalMode(s.Deploy.DefaultMode); !ok {
+	if _, ok := serving.ParseDeploymentMode(string(s.Deploy.DefaultMode)); !ok {
 		c.fault("deploy", "$.defaultDeploymentMode", "must be one of Standard, Knative, ModelMesh, is %q", s.Deploy.DefaultMode)
 	}
 	c.bound("$.deploymentRolloutStrategy.defaultRollout.maxSurge", s.Deploy.Rollout.Default.MaxSurge)

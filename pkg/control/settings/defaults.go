@@ -3,6 +3,8 @@
 
 package settings
 
+import "github.com/kserve-go/kserve-go/pkg/apis/serving"
+
 // Defaults are the values of the shipped ConfigMap (deploy/config), fresh each time.
 func Defaults() *Settings {
 	class := "istio"
@@ -43,7 +45,7 @@ func Defaults() *Settings {
 		Batcher:       Batcher{Sidecar: sidecar(agent, "1", "1Gi"), MaxBatchSize: "32", MaxLatency: "5000"},
 		Agent:         sidecar(agent, "100m", "100Mi"),
 		Router:        Router{Sidecar: sidecar("kserve-go/router:latest", "100m", "100Mi"), ImagePullPolicy: "IfNotPresent"},
-		Deploy:        Deploy{DefaultMode: Knative},
+		Deploy:        Deploy{DefaultMode: serving.Knative},
 		Metrics:       MetricsAggregator{Aggregation: "false", Scraping: "false"},
 		LocalModel:    LocalModel{JobNamespace: "kserve-localmodel-jobs", DefaultJobImage: "kserve-go/storage-initializer:latest", FSGroup: ptr(int64(1000)), JobTTLSeconds: ptr(int32(3600)), ReconcileSeconds: ptr(int64(60))},
 		Security:      Security{AutoMountToken: true},

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
 // Fault is one thing wrong in the ConfigMap.
@@ -89,7 +91,7 @@ func (s *Settings) fillIn() {
 	orElse(&s.Ingress.URLScheme, def.Ingress.URLScheme)
 	orElse(&s.Ingress.KnativeLocalGatewayService, s.Ingress.LocalGatewayService)
 	orElse(&s.Explainers.ART.DefaultVersion, def.Explainers.ART.DefaultVersion)
-	if mode, ok := NormalMode(s.Deploy.DefaultMode); ok {
+	if mode, ok := serving.ParseDeploymentMode(string(s.Deploy.DefaultMode)); ok {
 		s.Deploy.DefaultMode = mode
 	}
 }

@@ -8,20 +8,14 @@
 package settings
 
 import (
-	"slices"
-
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
 // ConfigMapName is the name of the operator's ConfigMap in the namespace of the controller.
 const ConfigMapName = "inferenceservice-config"
-
-// Deployment modes as the ConfigMap may name them, after normalisation.
-const (
-	Standard  = "Standard"
-	Knative   = "Knative"
-	ModelMesh = "ModelMesh"
-)
 
 // Settings is everything the operator can set. Treat it as immutable: it is shared between reconciles.
 type Settings struct {
@@ -190,8 +184,8 @@ type Router struct {
 
 // Deploy holds the default deployment mode and rollout.
 type Deploy struct {
-	DefaultMode string  `json:"defaultDeploymentMode"`
-	Rollout     Rollout `json:"deploymentRolloutStrategy"`
+	DefaultMode serving.DeploymentMode `json:"defaultDeploymentMode"`
+	Rollout     Rollout                `json:"deploymentRolloutStrategy"`
 }
 
 // Rollout overrides the update strategy of Deployments in Standard mode.
@@ -266,22 +260,22 @@ type Autoscaler struct {
 // DisallowedAnnotations are the annotations of a service that never reach its pods.
 func (s *Settings) DisallowedAnnotations() []string {
 	return append([]string{
-		"autoscaling.knative.dev/min-scale",
-		"autoscaling.knative.dev/max-scale",
-		"internal.serving.kserve.io/storage-initializer-sourceuri",
-		"kubectl.kubernetes.io/last-applied-configuration",
-		"modelFormat",
+		serving.AnnotationKnativeMinScale,
+		serving.AnnotationKnativeMaxScale,
+		serving.AnnotationInternalSourceURI,
+		corev1.LastAppliedConfigAnnotation,
+		serving.AnnotationModelFormat,
 	}, s.Service.AnnotationsNotKept...)
 }
 
 // DisallowedLabels are the labels of a service that never reach its routes and revisions.
 func (s *Settings) DisallowedLabels() []string {
-	return append([]string{"networking.knative.dev/visibility"}, s.Service.LabelsNotKept...)
+	return append([]string{serving.LabelKnativeVisibility}, s.Service.LabelsNotKept...)
 }
 
 // GPUResources are all resource names that count as GPUs: the known vendors' and the operator's.
 func (s *Settings) GPUResources() []string {
-	return append([]string{"nvidia.com/gpu", "amd.com/gpu", "intel.com/gpu", "habana.ai/gaudi"}, s.MultiNode.GPUResources...)
+	return append(serving.GPUResources(), s.MultiNode.GPUResources...)
 }
 
 // Quantity is a resource quantity of a validated Settings; the zero quantity for an empty text.
@@ -291,15 +285,4 @@ func Quantity(text string) resource.Quantity {
 		return resource.Quantity{}
 	}
 	return q
-}
-
-// NormalMode gives the present spelling of a deployment mode, and whether it is one at all.
-func NormalMode(text string) (string, bool) {
-	switch text {
-	case "RawDeployment":
-		text = Standard
-	case "Serverless":
-		text = Knative
-	}
-	return text, slices.Contains([]string{Standard, Knative, ModelMesh}, text)
 }

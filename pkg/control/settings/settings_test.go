@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -36,7 +37,7 @@ func TestParseReadsOneKey(t *testing.T) {
 	}{
 		"a legacy mode gets its present name": {"deploy", `{"defaultDeploymentMode":"RawDeployment"}`, func(t *testing.T, s *settings.Settings) {
 			t.Helper()
-			require.Equal(t, settings.Standard, s.Deploy.DefaultMode)
+			require.Equal(t, serving.Standard, s.Deploy.DefaultMode)
 		}},
 		"an explicit OCI mode beats the switch": {"storageInitializer", `{"image":"i:1","cpuRequest":"1m","cpuLimit":"1","memoryRequest":"1Mi","memoryLimit":"1Gi","enableModelcar":true,"ociModelMode":"native"}`, func(t *testing.T, s *settings.Settings) {
 			t.Helper()
@@ -77,7 +78,7 @@ func TestAbsentKeysWithAMeaning(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, s.Security.AutoMountToken)
 	require.Empty(t, s.Service.Resource)
-	require.Equal(t, settings.Knative, s.Deploy.DefaultMode)
+	require.Equal(t, serving.Knative, s.Deploy.DefaultMode)
 	require.Contains(t, s.DisallowedAnnotations(), "modelFormat", "the built-in list holds without the key too")
 }
 

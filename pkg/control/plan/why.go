@@ -1,0 +1,58 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"time"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+)
+
+// Subjects of decisions.
+const (
+	SubjectMode     = "mode"
+	SubjectRuntime  = "runtime"
+	SubjectProtocol = "protocol"
+	SubjectStorage  = "storage"
+	SubjectURL      = "url"
+	SubjectScale    = "scale"
+)
+
+// Decision is one choice and its reason, in words for the person who wrote the YAML.
+type Decision struct {
+	Subject  string
+	Role     serving.ComponentRole `json:",omitempty"` // empty: the whole service
+	Chosen   string
+	Why      string
+	Rejected []Rejection `json:",omitempty"`
+}
+
+// Rejection is a candidate that was not chosen.
+type Rejection struct {
+	Name string
+	Why  string
+}
+
+// Blocked says that the user (or the operator) has to change something first. Trying again does not help.
+type Blocked struct {
+	// Reason is one of the API's documented reasons.
+	Reason string
+	// Role of the component that cannot be made; empty: the whole service.
+	Role serving.ComponentRole
+	// Message says what is wrong and what would fix it.
+	Message string
+	// Decisions taken before, and the rejected candidates of the one that failed.
+	Decisions []Decision
+}
+
+func (b *Blocked) Error() string { return b.Reason + ": " + b.Message }
+
+// Waiting says that something else has to happen first, and when to look again.
+type Waiting struct {
+	Reason  string
+	Message string
+	After   time.Duration
+}
+
+func (w *Waiting) Error() string { return w.Reason + ": " + w.Message }

@@ -1,0 +1,168 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+)
+
+// workers decides on the further nodes of a predictor and tells head and workers about each other.
+func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec, runtime *servingv1alpha1.ServingRuntimeSpec, labels map[string]string) error {
+	if runtime.WorkerSpec == nil {
+		return &plan.Blocked{
+			Reason:  servingv1beta1.ReasonInvalidWorkerSpec,
+			Message: "spec.predictor.workerSpec needs a model in a runtime that has a workerSpec: containers of the service's own run on one node",
+		}
+	}
+	own := spec.WorkerSpec
+	pp := size(own.PipelineParallelSize, runtime.WorkerSpec.PipelineParallelSize)
+	tp := size(own.TensorParallelSize, runtime.WorkerSpec.TensorParallelSize)
+	pod, worker, err := workerPod(runtime.WorkerSpec, own)
+	if err != nil {
+		return err
+	}
+	head := findContainer(c.Pod.Containers, ServingContainer)
+	gpus := r.st.GPUResources()
+	n, err := spread(pp, tp, requestedGPUs(head, gpus), requestedGPUs(worker, gpus), runtime.Annotations[serving.AnnotationMultiNodeExecutor])
+	if err != nil {
+		return err
+	}
+	setGPUs(head, gpus, n.head)
+	setGPUs(worker, gpus, n.worker)
+	headService, workerService := names.HeadService(r.svc.Name, r.svc.Generation), names.WorkerService(r.svc.Name, r.svc.Generation)
+	for _, e := range [][2]string{
+		{"PIPELINE_PARALLEL_SIZE", strconv.Itoa(pp)}, {"TENSOR_PARALLEL_SIZE", strconv.Itoa(tp)},
+		{"RAY_NODE_COUNT", strconv.Itoa(n.nodes)}, {"REQUEST_GPU_COUNT", strconv.Itoa(n.head)}, {"MODEL_NAME", r.svc.Name},
+	} {
+		setEnv(head, e[0], e[1])
+	}
+	if len(c.Storage.Sources) > 0 {
+		if scheme, _, _ := strings.Cut(c.Storage.Sources[0].URI, "://"); scheme == "pvc" || scheme == "oci" {
+			setEnv(head, "MODEL_DIR", plan.ModelPath)
+		}
+	}
+	for _, e := range [][2]string{
+		{"RAY_NODE_COUNT", strconv.Itoa(n.nodes)}, {"REQUEST_GPU_COUNT", strconv.Itoa(n.worker)},
+		{"PIPELINE_PARALLEL_SIZE", strconv.Itoa(pp)}, {"TENSOR_PARALLEL_SIZE", strconv.Itoa(tp)},
+		{"ISVC_NAME", r.svc.Name}, {"HEAD_SVC", headService}, {"WORKER_SVC", workerService},
+	} {
+		setEnv(worker, e[0], e[1])
+	}
+	pod.Containers = []corev1.Container{*worker}
+	generation := map[string]string{serving.LabelGeneration: strconv.FormatInt(r.svc.Generation, 10)}
+	c.Labels = layers(c.Labels, generation)
+	drop := r.st.DisallowedAnnotations()
+	ownAnnotations := r.internal(c, &spec.ComponentExtensionSpec)
+	c.Workers = &plan.Workers{
+		Name: names.Worker(r.svc.Name), Replicas: int32(n.nodes - 1), Pod: pod, HeadService: headService, Service: workerService,
+		Labels:      layers(r.labels(serving.Predictor, runtime.WorkerSpec.Labels, labels, spec.Labels), generation),
+		Annotations: layers(without(runtime.WorkerSpec.Annotations, drop), without(r.svc.Annotations, drop), ownAnnotations, without(spec.Annotations, drop)),
+	}
+	return nil
+}
+
+func workerPod(runtime *servingv1alpha1.WorkerSpec, own *servingv1beta1.WorkerSpec) (corev1.PodSpec, *corev1.Container, error) {
+	base := findContainer(runtime.Containers, WorkerContainer)
+	if base == nil {
+		return corev1.PodSpec{}, nil, invalidPredictor("the workerSpec of the runtime has no container named %s", WorkerContainer)
+	}
+	overlay := servingv1beta1.Container{}
+	if len(own.Containers) > 0 {
+		overlay = servingv1beta1.Container(own.Containers[0])
+	}
+	worker, err := mergeContainer(*base, overlay)
+	if err != nil {
+		return corev1.PodSpec{}, nil, invalidPredictor("%v", err)
+	}
+	pod, err := mergePod(&runtime.ServingRuntimePodSpec, own.PodSpec)
+	if err != nil {
+		return corev1.PodSpec{}, nil, invalidPredictor("%v", err)
+	}
+	return pod, &worker, nil
+}
+
+func size(own, runtime *int) int {
+	switch {
+	case own != nil:
+		return *own
+	case runtime != nil:
+		return *runtime
+	}
+	return 1
+}
+
+type shares struct{ nodes, head, worker int }
+
+// spread lays pp x tp GPUs over nodes. A request of zero means that the container says nothing.
+func spread(pp, tp, head, worker int, executor string) (shares, error) {
+	if executor == serving.MultiNodeExecutorMP {
+		return shares{nodes: pp, head: tp, worker: tp}, nil
+	}
+	total := pp * tp
+	s := shares{nodes: total, head: 1, worker: 1}
+	switch {
+	case worker > 0 && head == 0:
+		s.nodes, s.worker = (total+worker-1)/worker, worker
+		s.head = total - worker*(s.nodes-1)
+	case worker > 0:
+		s.nodes, s.head, s.worker = (total+worker-1)/worker, head, worker
+		if head >= total {
+			s.nodes = 1
+		}
+	case head > 0:
+		s = shares{nodes: 1, head: head, worker: 1}
+		if total > head {
+			s.nodes = total - head + 1
+		}
+	}
+	if worker > 0 && s.nodes == 1 {
+		s.head, s.worker = total, 0
+	}
+	if have := s.head + s.worker*(s.nodes-1); total > have {
+		return shares{}, &plan.Blocked{
+			Reason: servingv1beta1.ReasonInvalidGPUAllocation,
+			Message: "tensorParallelSize x pipelineParallelSize needs " + strconv.Itoa(total) + " GPUs, but head and workers have " + strconv.Itoa(have) +
+				" (" + strconv.Itoa(s.head) + " + " + strconv.Itoa(s.worker) + " x " + strconv.Itoa(s.nodes-1) + "): raise the GPU requests or lower the sizes",
+		}
+	}
+	return s, nil
+}
+
+func requestedGPUs(c *corev1.Container, gpus []string) int {
+	for _, g := range gpus {
+		if q, ok := c.Resources.Requests[corev1.ResourceName(g)]; ok && !q.IsZero() {
+			return int(q.Value())
+		}
+	}
+	return 0
+}
+
+// setGPUs gives a container its share, of the kind of GPU that it names already.
+func setGPUs(c *corev1.Container, gpus []string, n int) {
+	kind := corev1.ResourceName(gpus[0])
+	for _, g := range gpus {
+		name := corev1.ResourceName(g)
+		limit, request := c.Resources.Limits[name], c.Resources.Requests[name]
+		if !limit.IsZero() || !request.IsZero() {
+			kind = name
+			break
+		}
+	}
+	for _, l := range []*corev1.ResourceList{&c.Resources.Limits, &c.Resources.Requests} {
+		if *l == nil {
+			*l = corev1.ResourceList{}
+		}
+		(*l)[kind] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+	}
+}

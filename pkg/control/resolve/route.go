@@ -1,0 +1,207 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// checkNames refuses derived names that Kubernetes would refuse later, object by object.
+func (r *resolver) checkNames() error {
+	for i := range r.plan.Components {
+		c := &r.plan.Components[i]
+		if err := names.Check("Service", c.Name); err != nil {
+			return unsupported("%v", err)
+		}
+		if r.plan.Mode == serving.Standard {
+			if err := names.Check("label "+serving.LabelApp, names.App(c.Name)); err != nil {
+				return unsupported("%v", err)
+			}
+		}
+		if w := c.Workers; w != nil {
+			for what, name := range map[string]string{"Service": w.Service, "Deployment": names.App(w.Name)} {
+				if err := names.Check(what, name); err != nil {
+					return unsupported("%v", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *resolver) route() error {
+	if r.plan.Mode == serving.Standard {
+		return r.standardRoute()
+	}
+	return r.knativeRoute()
+}
+
+// host evaluates the operator's domain template.
+func (r *resolver) host(name string) (string, error) {
+	host, err := settings.Expand(r.st.Ingress.DomainTemplate, settings.Place{
+		Name: name, Namespace: r.svc.Namespace, IngressDomain: r.st.Ingress.Domain, Annotations: r.svc.Annotations, Labels: r.svc.Labels,
+	})
+	if err != nil {
+		return "", unsupported("ingress.domainTemplate of %s %v", settings.ConfigMapName, err)
+	}
+	if err := names.CheckHost("the host", host); err != nil {
+		return "", unsupported("%v (ingress.domainTemplate is %q)", err, r.st.Ingress.DomainTemplate)
+	}
+	if problems := validation.IsDNS1123Subdomain(host); len(problems) > 0 || !strings.Contains(host, ".") {
+		return "", unsupported("ingress.domainTemplate %q gives %q for this service, which is no full host name of lower-case letters, digits, - and dots", r.st.Ingress.DomainTemplate, host)
+	}
+	return host, nil
+}
+
+func (r *resolver) standardRoute() error {
+	in := &r.st.Ingress
+	route := &r.plan.Route
+	var err error
+	if route.Host, err = r.host(r.svc.Name); err != nil {
+		return err
+	}
+	for i := range r.plan.Components {
+		c := &r.plan.Components[i]
+		if c.Canary != nil {
+			continue
+		}
+		name := c.Name
+		if c.Role == serving.Predictor && in.EnableGatewayAPI {
+			name = names.PredictorRoute(r.svc.Name)
+		}
+		if c.Host, err = r.host(name); err != nil {
+			return err
+		}
+		c.URL = in.URLScheme + "://" + c.Host
+	}
+	route.URL = in.URLScheme + "://" + route.Host
+	route.Internal = r.svc.Labels[serving.LabelVisibility] == serving.VisibilityClusterLocal || in.Domain == "svc."+r.st.ClusterDomain || in.Domain == "svc.cluster.local"
+	route.Disabled = in.DisableCreation
+	route.MoreHosts = moreHosts(route.Host, []string{in.Domain}, in.AdditionalDomains)
+	if route.Path, err = r.path(); err != nil {
+		return err
+	}
+	entry := r.plan.Entry()
+	route.Address = "http://" + r.clusterHost(entry.Name)
+	if r.st.ClusterService.Headless {
+		route.Address += fmt.Sprintf(":%d", entry.ServingPort())
+	}
+	why := "ingress.domainTemplate " + in.DomainTemplate
+	switch {
+	case route.Internal:
+		why += "; nothing outside the cluster reaches it, because the service is cluster-local"
+	case route.Disabled:
+		why += "; no route is created, because ingress.disableIngressCreation is true"
+	case in.EnableGatewayAPI:
+		why += "; routed by HTTPRoutes on Gateway " + in.KServeGateway
+	default:
+		why += "; routed by an Ingress"
+	}
+	r.decide(plan.Decision{Subject: plan.SubjectURL, Chosen: route.URL, Why: why})
+	return nil
+}
+
+func (r *resolver) clusterHost(name string) string {
+	return name + "." + r.svc.Namespace + ".svc." + r.st.ClusterDomain
+}
+
+// path evaluates the operator's path template, which may be empty.
+func (r *resolver) path() (string, error) {
+	if r.st.Ingress.PathTemplate == "" {
+		return "", nil
+	}
+	p, err := settings.Expand(r.st.Ingress.PathTemplate, settings.Place{Name: r.svc.Name, Namespace: r.svc.Namespace})
+	if err != nil {
+		return "", unsupported("ingress.pathTemplate of %s %v", settings.ConfigMapName, err)
+	}
+	u, err := url.ParseRequestURI(p)
+	if err != nil || u.Scheme != "" || u.Host != "" {
+		return "", unsupported("ingress.pathTemplate %q gives %q, which is no path", r.st.Ingress.PathTemplate, p)
+	}
+	return strings.TrimRight(u.Path, "/"), nil
+}
+
+// moreHosts moves a host under further domains; what would be no host name is left out.
+func moreHosts(host string, domains, additional []string) []string {
+	var hosts []string
+	for _, domain := range domains {
+		sub, ok := strings.CutSuffix(host, domain)
+		if !ok {
+			continue
+		}
+		for _, d := range additional {
+			h := sub + d
+			if h != host && !slices.Contains(hosts, h) && len(validation.IsDNS1123Subdomain(h)) == 0 {
+				hosts = append(hosts, h)
+			}
+		}
+		break
+	}
+	return hosts
+}
+
+// knativeRoute follows the URLs that Knative has given, or will give where the service is new.
+func (r *resolver) knativeRoute() error {
+	in := &r.st.Ingress
+	domains := r.snap.KnativeDomains
+	if len(domains) == 0 {
+		domains = []string{in.Domain}
+	}
+	for i := range r.plan.Components {
+		c := &r.plan.Components[i]
+		c.URL = "http://" + c.Name + "." + r.svc.Namespace + "." + domains[0]
+		if known := r.svc.Status.Components[c.Role].URL; known != "" {
+			c.URL = known
+		}
+		u, err := url.Parse(c.URL)
+		if err != nil {
+			return unsupported("status.components.%s.url %q is no URL: %v", c.Role, c.URL, err)
+		}
+		c.Host = u.Host
+	}
+	entry := r.plan.Entry()
+	if entry == nil {
+		return nil
+	}
+	route := &r.plan.Route
+	var err error
+	if route.Path, err = r.path(); err != nil {
+		return err
+	}
+	route.Mesh = !in.DisableIstioVirtualHost
+	route.Host = entry.Host
+	route.Address = "http://" + r.clusterHost(entry.Name)
+	if route.Mesh {
+		route.Host = serviceHost(entry.Host, entry.Role)
+		route.Address = "http://" + r.clusterHost(r.svc.Name)
+	}
+	route.URL = in.URLScheme + "://" + route.Host
+	why := "the host that Knative gives the " + string(entry.Role)
+	if route.Path != "" {
+		route.URL = in.URLScheme + "://" + in.Domain + route.Path
+		why = "ingress.pathTemplate " + in.PathTemplate
+	}
+	route.Internal = r.svc.Labels[serving.LabelKnativeVisibility] == serving.VisibilityClusterLocal || route.Host == r.clusterHost(r.svc.Name)
+	route.MoreHosts = moreHosts(route.Host, domains, in.AdditionalDomains)
+	r.decide(plan.Decision{Subject: plan.SubjectURL, Chosen: route.URL, Why: why})
+	return nil
+}
+
+// serviceHost takes the component out of a host that Knative gave: foo-predictor.ns.example.com becomes foo.ns.example.com.
+func serviceHost(host string, role serving.ComponentRole) string {
+	if strings.Contains(host, "-default") {
+		return strings.Replace(host, "-"+string(role)+"-default", "", 1)
+	}
+	return strings.Replace(host, "-"+string(role), "", 1)
+}

@@ -1,0 +1,145 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+func unsupported(format string, args ...any) error {
+	return &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Message: fmt.Sprintf(format, args...)}
+}
+
+// modelStorage decides where the model of a runtime comes from.
+func (r *resolver) modelStorage(spec *servingv1beta1.PredictorSpec) (plan.Storage, error) {
+	model, container := spec.Model, text(spec.StorageContainerName)
+	uri := text(model.StorageURI)
+	switch {
+	case uri != "" && model.Storage != nil && text(model.Storage.Path) != "":
+		return plan.Storage{}, unsupported("spec.predictor.model has both storageUri and storage.path: keep one; storageUri may stay with storage.key alone")
+	case uri != "" && len(spec.StorageURIs) > 0:
+		return plan.Storage{}, unsupported("spec.predictor has both model.storageUri and storageUris: keep one")
+	case len(spec.StorageURIs) > 0:
+		return r.manySources(serving.Predictor, spec.StorageURIs, container, model.Storage)
+	case model.Storage != nil:
+		if uri == "" {
+			uri = plan.SchemePlaceholder + "://" + strings.TrimPrefix(text(model.Storage.Path), "/")
+		}
+		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: serving.Predictor, Chosen: uri, Why: "spec.predictor.model.storage: scheme, bucket and credentials come from the secret " + r.st.Credentials.StorageSpecSecret + " or from storage.parameters"})
+		return plan.Storage{Sources: []plan.Source{{URI: uri, Path: plan.ModelPath}}, Spec: model.Storage, Container: container}, nil
+	case uri != "":
+		return r.oneSource(serving.Predictor, "spec.predictor.model.storageUri", uri, container)
+	}
+	r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: serving.Predictor, Chosen: "none", Why: "spec.predictor.model has neither storageUri, storageUris nor storage: the model is in the image, or TrainedModels bring it"})
+	return plan.Storage{}, nil
+}
+
+// containerStorage decides for a container of the user's own, which names its source in STORAGE_URI.
+func (r *resolver) containerStorage(role serving.ComponentRole, c *corev1.Container, many []servingv1beta1.StorageURI, container string) (plan.Storage, error) {
+	uri, _ := envValue(c.Env, "STORAGE_URI")
+	switch {
+	case uri != "" && len(many) > 0:
+		return plan.Storage{}, unsupported("spec.%s has both storageUris and the variable STORAGE_URI: keep one", role)
+	case len(many) > 0:
+		var spec *servingv1beta1.ModelStorageSpec
+		if m := r.svc.Spec.Predictor.Model; m != nil && role != serving.Predictor {
+			spec = m.Storage
+		}
+		return r.manySources(role, many, container, spec)
+	case uri != "":
+		return r.oneSource(role, "variable STORAGE_URI of container "+c.Name, uri, container)
+	}
+	return plan.Storage{}, nil
+}
+
+func (r *resolver) oneSource(role serving.ComponentRole, where, uri, container string) (plan.Storage, error) {
+	how, name, err := r.accept(uri, container)
+	if err != nil {
+		return plan.Storage{}, err
+	}
+	r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: uri, Why: where + "; " + how})
+	return plan.Storage{Sources: []plan.Source{{URI: uri, Path: plan.ModelPath}}, Container: name}, nil
+}
+
+func (r *resolver) manySources(role serving.ComponentRole, many []servingv1beta1.StorageURI, container string, spec *servingv1beta1.ModelStorageSpec) (plan.Storage, error) {
+	s := plan.Storage{Inline: true, Spec: spec}
+	for i, u := range many {
+		how, name, err := r.accept(u.URI, container)
+		if err != nil {
+			return plan.Storage{}, err
+		}
+		target := u.MountPath
+		if target == "" {
+			target = plan.ModelPath
+		}
+		if !path.IsAbs(target) || path.Clean(target) == "/" || strings.Contains(target, "..") {
+			return plan.Storage{}, unsupported("spec.%s.storageUris[%d].mountPath %q must be an absolute path below the root, without ..", role, i, u.MountPath)
+		}
+		if name != "" && s.Container == "" {
+			s.Container = name
+		}
+		s.Sources = append(s.Sources, plan.Source{URI: u.URI, Path: path.Clean(target)})
+		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: u.URI + " at " + target, Why: fmt.Sprintf("spec.%s.storageUris[%d]; %s", role, i, how)})
+	}
+	return s, nil
+}
+
+var azureBlob = regexp.MustCompile(`^https://[^/]+\.blob\.core\.windows\.net/.+`)
+
+// accept says how a URI reaches the pod and by which ClusterStorageContainer, or that nothing brings it.
+func (r *resolver) accept(uri, named string) (how, container string, err error) {
+	if scheme, _, ok := strings.Cut(uri, "://"); ok && (scheme == "oci" || strings.HasPrefix(scheme, "oci+")) {
+		return r.acceptOCI(uri, scheme)
+	}
+	if strings.HasPrefix(uri, "pvc://") {
+		return "the claim is mounted", "", nil
+	}
+	found, err := r.snap.StorageContainer(named, uri)
+	switch {
+	case err != nil:
+		return "", "", unsupported("%v", err)
+	case found != nil:
+		return "brought by ClusterStorageContainer " + found.Name, found.Name, nil
+	}
+	if !strings.Contains(uri, "://") || azureBlob.MatchString(uri) {
+		return "brought by the storage initializer", "", nil
+	}
+	for _, prefix := range []string{"gs://", "s3://", "file://", "https://", "http://", "hdfs://", "webhdfs://", "hf://"} {
+		if strings.HasPrefix(uri, prefix) {
+			return "brought by the storage initializer", "", nil
+		}
+	}
+	return "", "", unsupported("storageUri %q is not supported: use gs://, s3://, pvc://, file://, http(s)://, hdfs://, webhdfs://, hf:// or oci://, or create a ClusterStorageContainer that lists its prefix", uri)
+}
+
+func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err error) {
+	mode := r.st.Storage.OCI()
+	if mode == settings.OCIDisabled {
+		if scheme == "oci" {
+			return "brought by the storage initializer, because OCI model images are switched off", "", nil
+		}
+		return "", "", unsupported("storageUri %q needs OCI model images, which are switched off: set storageInitializer.enableModelcar or ociModelMode in %s, or write oci://", uri, settings.ConfigMapName)
+	}
+	if scheme != "oci" {
+		mode = settings.OCIMode(strings.TrimPrefix(scheme, "oci+"))
+	}
+	switch mode {
+	case settings.OCINative:
+		return "the image is mounted as a volume", "", nil
+	case settings.OCIFetch:
+		return "the image is fetched by the storage initializer", "", nil
+	case settings.OCIModelcar, settings.OCIDisabled:
+	}
+	return "the image runs beside the server (modelcar)", "", nil
+}
