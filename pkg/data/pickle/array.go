@@ -163,7 +163,7 @@ func (a *Array) check() error {
 		}
 		return nil
 	}
-	if a.DType.Size == 0 && n > 1<<20 {
+	if a.DType.Size == 0 && n > 1<<12 {
 		return fmt.Errorf("an array of %d elements of no size", n)
 	}
 	if a.DType.Size > 0 && n > math.MaxInt/a.DType.Size || n*a.DType.Size != len(a.Data) {

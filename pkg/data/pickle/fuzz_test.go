@@ -10,14 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // walk calls every accessor that must not panic, whatever was read.
-func walk(v any, depth int, left *int) {
-	if depth > 64 || *left <= 0 {
+func walk(v any, seen map[unsafe.Pointer]bool) {
+	id, children := inside(v)
+	if id != nil && seen[id] {
 		return
 	}
-	*left--
+	seen[id] = true
 	_ = Kind(v)
 	_, _ = Text(v)
 	_, _ = Float(v)
@@ -32,12 +34,11 @@ func walk(v any, depth int, left *int) {
 			}
 		}
 	}
-	_, children := inside(v)
 	if o, ok := v.(*Object); ok {
 		_, _ = o.Attr("x")
 	}
 	for _, c := range children {
-		walk(c, depth+1, left)
+		walk(c, seen)
 	}
 }
 
@@ -59,8 +60,7 @@ func fuzz(f *testing.F, limit int, keep func(string) bool) {
 			}
 			return
 		}
-		left := 10_000
-		walk(v, 0, &left)
+		walk(v, map[unsafe.Pointer]bool{})
 	})
 }
 
