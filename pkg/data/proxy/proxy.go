@@ -84,7 +84,7 @@ func statusToTrailer(r *http.Response) error {
 
 // keepForwarded lets a proxy before us keep its word on the scheme and host, which SetXForwarded would replace.
 func keepForwarded(r *httputil.ProxyRequest) {
-	for _, name := range []string{"X-Forwarded-Proto", "X-Forwarded-Host"} {
+	for _, name := range []string{"Forwarded", "X-Forwarded-Proto", "X-Forwarded-Host"} {
 		if v := r.In.Header[name]; v != nil {
 			r.Out.Header[name] = v
 		}
