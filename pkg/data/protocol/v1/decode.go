@@ -10,18 +10,13 @@ package v1
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
-
-// maxRank is the deepest array that becomes a tensor, as in NumPy.
-const maxRank = 64
 
 // errText stops the reading of numbers at the first string: the array is read again as text.
 var errText = errors.New("the array holds text")
@@ -35,9 +30,8 @@ type Decoder struct {
 	shape []int64
 
 	isFloat, sawBool, sawNumber bool
-	dims, counts                [maxRank]int
-	rank                        int
 
+	array jsontext.Array
 	frame frame
 }
 
@@ -198,14 +192,11 @@ func (d *Decoder) peekFrame() (bool, error) {
 func (d *Decoder) dense(key string) error {
 	d.words = d.words[:0]
 	d.isFloat, d.sawBool, d.sawNumber = false, false, false
-	if err := d.array(key, d.scalar); err != nil {
+	if err := d.walk(key, d.scalar); err != nil {
 		return err
 	}
 	t := d.req.Add()
-	d.shape = d.shape[:0]
-	for _, n := range d.dims[:d.rank] {
-		d.shape = append(d.shape, int64(n))
-	}
+	d.shape = d.array.AppendShape(d.shape[:0])
 	switch {
 	case d.sawBool && !d.sawNumber && !d.isFloat:
 		t.Reset(key, tensor.Bool, d.shape...)
@@ -219,97 +210,6 @@ func (d *Decoder) dense(key string) error {
 	default:
 		return tensor.Use(t, key, tensor.Int64, d.shape, d.words)
 	}
-}
-
-// array walks over nested arrays, calls scalar for each innermost element, and leaves the shape in dims and rank.
-func (d *Decoder) array(key string, scalar func(c byte) error) error {
-	s := &d.scan
-	d.rank = -1
-	level := 0
-	for {
-		c := s.Peek()
-		more := true
-		switch c {
-		case '[':
-			if level == d.rank {
-				return d.ragged(key, level, "a number as in the rows before it, got an array")
-			}
-			if level == maxRank {
-				return invalid("%s: arrays nest deeper than %d", key, maxRank)
-			}
-			var err error
-			if more, err = s.OpenArray(); err != nil {
-				return err
-			}
-			d.counts[level] = 0
-			level++
-			if d.rank < 0 {
-				d.dims[level-1] = -1 // set when the first array of this depth ends
-			}
-			if more {
-				continue
-			}
-			if d.rank < 0 {
-				d.rank = level
-			}
-			if level != d.rank {
-				return d.ragged(key, level-1, "an array as in the rows before it, got an empty one")
-			}
-		case '{':
-			return d.ragged(key, level, "a number or an array as in the first instance, got an object")
-		default:
-			if d.rank < 0 {
-				d.rank = level
-			}
-			if level != d.rank {
-				return d.ragged(key, level, "an array as in the rows before it, got a single value")
-			}
-			if err := scalar(c); err != nil {
-				return err
-			}
-			d.counts[level-1]++
-		}
-		done, err := d.closeArrays(key, &level, more)
-		if err != nil || done {
-			return err
-		}
-	}
-}
-
-// closeArrays takes what follows an element: a comma, or the ends of the arrays around it. more is false when the innermost array
-// has been taken already.
-func (d *Decoder) closeArrays(key string, level *int, more bool) (done bool, err error) {
-	for {
-		if more {
-			if more, err = d.scan.NextElement(); err != nil {
-				return false, err
-			}
-			if more {
-				return false, nil
-			}
-		}
-		*level--
-		l := *level
-		if d.dims[l] < 0 {
-			d.dims[l] = d.counts[l]
-		} else if d.dims[l] != d.counts[l] {
-			return false, d.ragged(key, l, fmt.Sprintf("%d values as in the rows before it, got %d", d.dims[l], d.counts[l]))
-		}
-		if l == 0 {
-			return true, nil
-		}
-		d.counts[l-1]++
-		more = true
-	}
-}
-
-// ragged names the element at the given depth that does not fit.
-func (d *Decoder) ragged(key string, level int, expected string) error {
-	path := []byte(key)
-	for _, i := range d.counts[:level] {
-		path = append(strconv.AppendInt(append(path, '['), int64(i), 10), ']')
-	}
-	return invalid("%s: expected %s: all rows must have one shape", path, expected)
 }
 
 func (d *Decoder) toFloat() {
@@ -367,19 +267,26 @@ func (d *Decoder) integer(v int64) {
 func (d *Decoder) text(key string) error {
 	t := d.req.Add()
 	t.Reset(key, tensor.Bytes)
-	err := d.array(key, func(byte) error {
+	err := d.walk(key, func(byte) error {
 		c, err := readCell(&d.scan)
 		if err == nil {
 			appendCell(t, c)
 		}
 		return err
 	})
-	if err != nil {
-		return err
+	t.Shape = d.array.AppendShape(t.Shape[:0])
+	return err
+}
+
+// walk reads nested arrays; a fault of shape names the member.
+func (d *Decoder) walk(key string, scalar func(c byte) error) error {
+	err := d.array.Walk(&d.scan, scalar)
+	if err == nil {
+		return nil
 	}
-	t.Shape = t.Shape[:0]
-	for _, n := range d.dims[:d.rank] {
-		t.Shape = append(t.Shape, int64(n))
+	var bad *jsontext.ShapeError
+	if errors.As(err, &bad) {
+		return invalid("%s%s", key, bad)
 	}
-	return nil
+	return err
 }

@@ -1,0 +1,209 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v2
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+)
+
+// AppendResponse adds the REST body for resp, the answer to req, to dst: the outputs that req asks for, in its order, each as JSON or
+// binary. jsonLength is 0 for a body that is all JSON; else the value of the header named HeaderLength, and the content type is
+// application/octet-stream. resp.ID must have been set.
+func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (body []byte, jsonLength int, err error) {
+	asked := len(req.Outputs)
+	all := asked == 0 && truthy(req.Parameters[paramBinaryAll])
+	anyBinary := all && len(resp.Outputs) > 0
+	for _, o := range req.Outputs {
+		if find(resp, o.Name) == nil {
+			return dst, 0, unexpectedOutput(o.Name, resp.Model)
+		}
+		anyBinary = anyBinary || truthy(o.Parameters[paramBinary])
+	}
+	start := len(dst)
+	if anyBinary {
+		dst = append(jsontext.AppendString(append(dst, `{"id":`...), resp.ID), `,"model_name":`...)
+		dst = append(appendVersion(jsontext.AppendString(dst, resp.Model), resp.Version), `,"outputs":[`...)
+	} else {
+		dst = appendVersion(jsontext.AppendString(append(dst, `{"model_name":`...), resp.Model), resp.Version)
+		dst = jsontext.AppendString(append(dst, `,"id":`...), resp.ID)
+		dst = append(appendParameters(append(dst, `,"parameters":`...), resp.Parameters, -1), `,"outputs":[`...)
+	}
+	n := asked
+	if n == 0 {
+		n = len(resp.Outputs)
+	}
+	for i := range n {
+		t, raw := pick(req, resp, i, all)
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendOutput(dst, t, raw, anyBinary); err != nil {
+			return dst, 0, protocol.Errorf(protocol.Invalid, "%s", err)
+		}
+	}
+	dst = append(dst, ']')
+	if anyBinary && len(resp.Parameters) > 0 {
+		dst = appendParameters(append(dst, `,"parameters":`...), resp.Parameters, -1)
+	}
+	dst = append(dst, '}')
+	if !anyBinary {
+		return dst, 0, nil
+	}
+	jsonLength = len(dst) - start
+	for i := range n {
+		if t, raw := pick(req, resp, i, all); raw {
+			dst = AppendRaw(dst, t)
+		}
+	}
+	return dst, jsonLength, nil
+}
+
+func unexpectedOutput(name, model string) error {
+	return invalid("Unexpected inference output '%s' for model '%s'", name, model)
+}
+
+func find(resp *tensor.Response, name string) *tensor.Tensor {
+	for _, t := range resp.Outputs {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// pick is output i of the answer and whether it is binary.
+func pick(req *tensor.Request, resp *tensor.Response, i int, all bool) (*tensor.Tensor, bool) {
+	if len(req.Outputs) == 0 {
+		return resp.Outputs[i], all
+	}
+	o := req.Outputs[i]
+	return find(resp, o.Name), truthy(o.Parameters[paramBinary])
+}
+
+// truthy is Python's truth of a parameter.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case string:
+		return v != ""
+	default:
+		return false
+	}
+}
+
+func appendVersion(dst []byte, version string) []byte {
+	dst = append(dst, `,"model_version":`...)
+	if version == "" {
+		return append(dst, "null"...)
+	}
+	return jsontext.AppendString(dst, version)
+}
+
+// appendOutput adds one output's object. Bodies with binary parts leave out what is null.
+func appendOutput(dst []byte, t *tensor.Tensor, raw, anyBinary bool) ([]byte, error) {
+	dst = jsontext.AppendString(append(dst, `{"name":`...), t.Name)
+	dst = append(dst, `,"shape":[`...)
+	for i, n := range t.Shape {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, n, 10)
+	}
+	dst = append(append(append(dst, `],"datatype":"`...), t.Type.String()...), '"')
+	if raw {
+		dst = appendParameters(append(dst, `,"parameters":`...), t.Parameters, RawSize(t))
+		return append(dst, '}'), nil
+	}
+	if t.Type == tensor.FP16 {
+		return dst, invalid("Sending FP16 data via JSON is not supported. Please use the binary data format for output %s", t.Name)
+	}
+	if !anyBinary || len(t.Parameters) > 0 {
+		dst = appendParameters(append(dst, `,"parameters":`...), t.Parameters, -1)
+	}
+	dst, err := jsontext.AppendElements(append(dst, `,"data":[`...), t, 0, t.Len())
+	return append(dst, ']', '}'), err
+}
+
+// appendParameters adds the object, sorted by name, or null when it is empty; a size that is not negative is a member of it.
+func appendParameters(dst []byte, params tensor.Parameters, size int) []byte {
+	if len(params) == 0 {
+		if size < 0 {
+			return append(dst, "null"...)
+		}
+		return append(strconv.AppendInt(append(dst, `{"binary_data_size":`...), int64(size), 10), '}')
+	}
+	dst = append(dst, '{')
+	for i, name := range slices.Sorted(maps.Keys(params)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsontext.AppendString(dst, name), ':')
+		switch v := params[name].(type) {
+		case bool:
+			dst = strconv.AppendBool(dst, v)
+		case int64:
+			dst = strconv.AppendInt(dst, v, 10)
+		case float64:
+			dst = jsontext.AppendFloat(dst, v)
+		case string:
+			dst = jsontext.AppendString(dst, v)
+		default:
+			dst = append(dst, "null"...)
+		}
+	}
+	if size >= 0 {
+		dst = strconv.AppendInt(append(dst, `,"binary_data_size":`...), int64(size), 10)
+	}
+	return append(dst, '}')
+}
+
+// RawSize is the number of bytes that AppendRaw adds.
+func RawSize(t *tensor.Tensor) int {
+	if t.Type != tensor.Bytes {
+		return len(t.Raw())
+	}
+	size := 0
+	for i := range t.Len() {
+		size += 4 + len(t.Bytes(i))
+	}
+	return size
+}
+
+// AppendRaw adds the elements in the binary form: little-endian and row-major, a BYTES element with its length before it.
+func AppendRaw(dst []byte, t *tensor.Tensor) []byte {
+	if t.Type != tensor.Bytes {
+		return append(dst, t.Raw()...)
+	}
+	for i := range t.Len() {
+		v := t.Bytes(i)
+		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v))), v...)
+	}
+	return dst
+}
+
+// AppendError adds the REST body for err to dst and returns the HTTP status.
+func AppendError(dst []byte, err error) (body []byte, status int) {
+	var schema *SchemaError
+	if errors.As(err, &schema) {
+		return append(append(append(dst, `{"detail":`...), schema.Detail...), '}'), schema.Status
+	}
+	e := protocol.From(err)
+	dst = append(dst, `{"error":`...)
+	dst = jsontext.AppendString(dst, strings.ToValidUTF8(e.Message, "\ufffd"))
+	return append(dst, '}'), e.Code.HTTPStatus()
+}

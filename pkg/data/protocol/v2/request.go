@@ -1,0 +1,484 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v2
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+)
+
+const (
+	paramContentType = "content_type"
+	paramBinarySize  = "binary_data_size"
+	paramBinary      = "binary_data"
+	paramBinaryAll   = "binary_data_output"
+)
+
+// members takes an object and calls member for each of its members; member takes the value.
+func (d *Decoder) members(member func(key []byte) error) error {
+	s := &d.scan
+	more, err := s.OpenObject()
+	for more && err == nil {
+		var key []byte
+		if key, err = s.Key(); err != nil {
+			return err
+		}
+		s.Peek()
+		if err = member(key); err == nil {
+			more, err = s.NextMember()
+		}
+	}
+	return err
+}
+
+// elements takes an array and calls element for each of its elements.
+func (d *Decoder) elements(element func(i int) error) error {
+	s := &d.scan
+	more, err := s.OpenArray()
+	for i := 0; more && err == nil; i++ {
+		s.Peek()
+		if err = element(i); err == nil {
+			more, err = s.NextElement()
+		}
+	}
+	return err
+}
+
+// expect checks the first byte of a value that is not null; a value of another kind is skipped and a problem.
+func (d *Decoder) expect(first byte, typ, msg string) (ok bool, err error) {
+	s := &d.scan
+	if s.Peek() == first {
+		return true, nil
+	}
+	from := s.Offset()
+	err = s.Skip()
+	if err == nil {
+		d.problems.add(typ, msg, s.Text(from, s.Offset()))
+	}
+	return false, err
+}
+
+func (d *Decoder) expectString() (bool, error) {
+	return d.expect('"', "string_type", "Input should be a valid string")
+}
+
+func (d *Decoder) expectList() (bool, error) {
+	return d.expect('[', "list_type", "Input should be a valid list")
+}
+
+// request takes the body's object.
+func (d *Decoder) request() error {
+	s := &d.scan
+	from := s.Offset()
+	hasInputs := false
+	err := d.members(func(key []byte) error {
+		p := &d.problems
+		switch string(key) {
+		case "id":
+			defer p.at(`"id"`)()
+			return d.id()
+		case "parameters":
+			defer p.at(`"parameters"`)()
+			var err error
+			d.req.Parameters, err = d.parameters()
+			return err
+		case "inputs":
+			defer p.at(`"inputs"`)()
+			hasInputs = true
+			return d.inputList()
+		case "outputs":
+			defer p.at(`"outputs"`)()
+			return d.outputList()
+		default:
+			return s.Skip()
+		}
+	})
+	if err == nil && !hasInputs {
+		d.problems.missing("inputs", s.Text(from, s.Offset()))
+	}
+	return err
+}
+
+func (d *Decoder) id() error {
+	s := &d.scan
+	if s.Peek() == 'n' {
+		d.req.ID = ""
+		return s.Literal("null")
+	}
+	ok, err := d.expectString()
+	if !ok || err != nil {
+		return err
+	}
+	v, err := s.String()
+	d.req.ID = string(v)
+	return err
+}
+
+func (d *Decoder) inputList() error {
+	if len(d.inputs) > 0 { // the key came twice: the last one counts
+		outputs, id, params := d.req.Outputs, d.req.ID, d.req.Parameters
+		d.req.Outputs = nil
+		d.req.Reset()
+		d.req.Outputs, d.req.ID, d.req.Parameters = outputs, id, params
+		d.inputs = d.inputs[:0]
+	}
+	ok, err := d.expectList()
+	if !ok || err != nil {
+		return err
+	}
+	return d.elements(func(i int) error {
+		defer d.problems.index(i)()
+		if ok, err := d.expectObject(); !ok || err != nil {
+			return err
+		}
+		return d.input()
+	})
+}
+
+func (d *Decoder) expectObject() (bool, error) {
+	return d.expect('{', "model_attributes_type", "Input should be a valid dictionary or object to extract fields from")
+}
+
+func (d *Decoder) outputList() error {
+	s := &d.scan
+	d.req.Outputs = d.req.Outputs[:0]
+	if s.Peek() == 'n' {
+		return s.Literal("null")
+	}
+	ok, err := d.expectList()
+	if !ok || err != nil {
+		return err
+	}
+	return d.elements(func(i int) error {
+		defer d.problems.index(i)()
+		if ok, err := d.expectObject(); !ok || err != nil {
+			return err
+		}
+		return d.output()
+	})
+}
+
+func (d *Decoder) output() error {
+	s := &d.scan
+	from := s.Offset()
+	var out tensor.Output
+	hasName := false
+	err := d.members(func(key []byte) error {
+		switch string(key) {
+		case "name":
+			defer d.problems.at(`"name"`)()
+			hasName = true
+			ok, err := d.expectString()
+			if !ok || err != nil {
+				return err
+			}
+			v, err := s.String()
+			out.Name = string(v)
+			return err
+		case "parameters":
+			defer d.problems.at(`"parameters"`)()
+			var err error
+			out.Parameters, err = d.parameters()
+			return err
+		default:
+			return s.Skip()
+		}
+	})
+	if err == nil && !hasName {
+		d.problems.missing("name", s.Text(from, s.Offset()))
+	}
+	d.req.Outputs = append(d.req.Outputs, out)
+	return err
+}
+
+// parameters takes an object of scalars, or null.
+func (d *Decoder) parameters() (tensor.Parameters, error) {
+	s := &d.scan
+	if s.Peek() == 'n' {
+		return nil, s.Literal("null")
+	}
+	ok, err := d.expect('{', "dict_type", "Input should be a valid dictionary")
+	if !ok || err != nil {
+		return nil, err
+	}
+	params := tensor.Parameters{}
+	err = d.members(func(key []byte) error {
+		name := string(key)
+		defer d.problems.at(quote(name))()
+		v, err := d.parameter()
+		if v != nil {
+			params[name] = v
+		}
+		return err
+	})
+	return params, err
+}
+
+// parameter takes one value; nil after a problem.
+func (d *Decoder) parameter() (any, error) {
+	s := &d.scan
+	switch c := s.Peek(); c {
+	case '"':
+		v, err := s.String()
+		return string(v), err
+	case 't':
+		return true, s.Literal("true")
+	case 'f':
+		return false, s.Literal("false")
+	case 'n', '[', '{':
+		from := s.Offset()
+		if err := s.Skip(); err != nil {
+			return nil, err
+		}
+		d.problems.union(s.Text(from, s.Offset()))
+		return nil, nil
+	default:
+		n, err := s.Number()
+		if n.Kind == jsontext.Int {
+			return n.Int, err
+		}
+		return n.Float64(), err
+	}
+}
+
+// tensorObject is one input's object while it is read.
+type tensorObject struct {
+	typ                        tensor.Type
+	known                      bool // typ has been read
+	name, shape, datatype      bool // members that are there
+	data                       bool
+	dataAt, dataDepth          int // of data that came before datatype
+	waiting, decoded, nullSize bool
+	size                       int64
+	hasSize                    bool
+	sizeErr                    bool
+}
+
+func (d *Decoder) input() error {
+	s := &d.scan
+	from := s.Offset()
+	t := d.req.Add()
+	if n := len(d.inputs); n < cap(d.inputs) {
+		d.inputs = d.inputs[:n+1]
+		d.inputs[n] = input{shape: d.inputs[n].shape[:0]}
+	} else {
+		d.inputs = append(d.inputs, input{})
+	}
+	in := &d.inputs[len(d.inputs)-1]
+	var o tensorObject
+	name, params := t.Name, tensor.Parameters(nil)
+	d.elem.set(t, "")
+	err := d.members(func(key []byte) error {
+		var err error
+		switch string(key) {
+		case "name":
+			o.name = true
+			defer d.problems.at(`"name"`)()
+			name, err = d.reuse(name)
+		case "shape":
+			o.shape = true
+			defer d.problems.at(`"shape"`)()
+			in.shape, err = d.shape(in.shape[:0])
+		case "datatype":
+			defer d.problems.at(`"datatype"`)()
+			err = d.datatype(&o)
+		case "parameters":
+			defer d.problems.at(`"parameters"`)()
+			params, err = d.tensorParameters(&o)
+		case "data":
+			defer d.problems.at(`"data"`)()
+			err = d.data(&o, name)
+		default:
+			err = s.Skip()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	end, depth := s.Offset(), s.Depth()
+	text := s.Text(from, end)
+	if o.waiting && o.datatype {
+		s.Seek(o.dataAt, o.dataDepth)
+		if err := d.readData(&o, name); err != nil {
+			return err
+		}
+		s.Seek(end, depth)
+	}
+	d.complete(&o, name, text)
+	if d.binary && d.bad == nil && !d.problems.found() {
+		d.takeBinary(t, &o, name)
+	}
+	in.free = !d.binary || o.data
+	t.Name, t.Parameters = name, params
+	return nil
+}
+
+// complete reports the members that are missing.
+func (d *Decoder) complete(o *tensorObject, name string, text []byte) {
+	p := &d.problems
+	if !o.name {
+		p.missing("name", text)
+	}
+	if !o.shape {
+		p.missing("shape", text)
+	}
+	if !o.datatype {
+		p.missing("datatype", text)
+	}
+	switch {
+	case o.data || d.binary && o.hasSize:
+	case !d.binary:
+		p.missing("data", text)
+	case o.nullSize:
+		d.fault(invalid("'%s' is not specified for input '%s' for model '%s'", paramBinarySize, name, d.options.Model))
+	default:
+		d.fault(invalid("'data' field is missing for input '%s' for model '%s'", name, d.options.Model))
+	}
+}
+
+// reuse takes a string, which is old when it is equal.
+func (d *Decoder) reuse(old string) (string, error) {
+	ok, err := d.expectString()
+	if !ok || err != nil {
+		return "", err
+	}
+	v, err := d.scan.String()
+	if string(v) == old {
+		return old, err
+	}
+	return string(v), err
+}
+
+func (d *Decoder) datatype(o *tensorObject) error {
+	o.datatype = true
+	ok, err := d.expectString()
+	if !ok || err != nil {
+		return err
+	}
+	v, err := d.scan.String()
+	typ := tensor.Invalid
+	for t := tensor.Bool; t <= tensor.Bytes; t++ {
+		if bytes.EqualFold(v, []byte(t.String())) {
+			typ = t
+		}
+	}
+	if typ == tensor.BF16 {
+		typ = tensor.Invalid // has no place in this protocol's JSON and binary forms
+	}
+	if o.known && o.typ != typ && o.decoded {
+		o.waiting, o.decoded = true, false // a second datatype after the data: the last one counts
+	}
+	o.typ, o.known = typ, true
+	return err
+}
+
+// shape takes the array of dimensions: integers, also as 2.0 and "2".
+func (d *Decoder) shape(dst []int64) ([]int64, error) {
+	ok, err := d.expectList()
+	if !ok || err != nil {
+		return dst, err
+	}
+	err = d.elements(func(i int) error {
+		defer d.problems.index(i)()
+		n, err := d.dimension()
+		if len(dst) == jsontext.MaxRank {
+			d.fault(invalid("shape has more than %d dimensions", jsontext.MaxRank))
+			return err
+		}
+		dst = append(dst, n)
+		return err
+	})
+	return dst, err
+}
+
+func (d *Decoder) dimension() (int64, error) {
+	s := &d.scan
+	c := s.Peek()
+	from := s.Offset()
+	if c != '-' && (c < '0' || c > '9') {
+		if c == '"' {
+			v, err := s.String()
+			if err != nil {
+				return 0, err
+			}
+			if n, bad := strconv.ParseInt(string(v), 10, 64); bad == nil {
+				return n, nil
+			}
+			d.problems.add("int_parsing", "Input should be a valid integer, unable to parse string as an integer", s.Text(from, s.Offset()))
+			return 0, nil
+		}
+		err := s.Skip()
+		if err == nil {
+			d.problems.add("int_type", "Input should be a valid integer", s.Text(from, s.Offset()))
+		}
+		return 0, err
+	}
+	n, err := s.Number()
+	switch {
+	case err != nil:
+		return 0, err
+	case n.Kind == jsontext.Int:
+		return n.Int, nil
+	case n.Kind == jsontext.Float && n.Float != math.Trunc(n.Float):
+		d.problems.add("int_from_float", "Input should be a valid integer, got a number with a fractional part", s.Text(from, s.Offset()))
+		return 0, nil
+	case n.Kind == jsontext.Float && math.Abs(n.Float) < 1<<62:
+		return int64(n.Float), nil
+	default:
+		d.fault(invalid("dimension %s is too big", s.Text(from, s.Offset())))
+		return 0, nil
+	}
+}
+
+// tensorParameters takes an input's parameters; the size of its binary data is kept apart.
+func (d *Decoder) tensorParameters(o *tensorObject) (tensor.Parameters, error) {
+	s := &d.scan
+	o.hasSize, o.nullSize = false, false
+	if s.Peek() == 'n' {
+		return nil, s.Literal("null")
+	}
+	ok, err := d.expect('{', "dict_type", "Input should be a valid dictionary")
+	if !ok || err != nil {
+		return nil, err
+	}
+	var params tensor.Parameters
+	err = d.members(func(key []byte) error {
+		if d.binary && string(key) == paramBinarySize {
+			return d.binarySize(o)
+		}
+		name := string(key)
+		defer d.problems.at(quote(name))()
+		v, err := d.parameter()
+		if v != nil && name != paramBinarySize {
+			if params == nil {
+				params = tensor.Parameters{}
+			}
+			params[name] = v
+		}
+		return err
+	})
+	return params, err
+}
+
+func (d *Decoder) binarySize(o *tensorObject) error {
+	s := &d.scan
+	switch c := s.Peek(); {
+	case c == 'n':
+		o.nullSize = true
+		return s.Literal("null")
+	case c == '-' || '0' <= c && c <= '9':
+		n, err := s.Number()
+		o.hasSize, o.size = true, n.Int
+		o.sizeErr = n.Kind != jsontext.Int
+		return err
+	default:
+		o.hasSize, o.sizeErr = true, true
+		return s.Skip()
+	}
+}
