@@ -150,7 +150,6 @@ func reason(output []string) string {
 	return "no reason given\n"
 }
 
-//nolint:gochecknoglobals // compiled once
 var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 
 // fuzzModule runs each fuzz target alone, as the go command asks.

@@ -96,4 +96,3 @@ func TestABusyAddressIsAnErrorThatNamesItAndTheFlag(t *testing.T) {
 	require.ErrorContains(t, err, l.Addr().String())
 	require.ErrorContains(t, err, "--health-probe-addr")
 }
-

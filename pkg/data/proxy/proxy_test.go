@@ -21,14 +21,14 @@ import (
 )
 
 // front puts a proxy before target on a real listener that speaks HTTP/1.1 and cleartext HTTP/2.
-func front(t testing.TB, target string) string {
-	t.Helper()
+func front(tb testing.TB, target string) string {
+	tb.Helper()
 	server := httptest.NewUnstartedServer(New(Options{Target: target}))
 	server.Config.Protocols = new(http.Protocols)
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	return server.Listener.Addr().String()
 }
 

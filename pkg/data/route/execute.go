@@ -33,7 +33,7 @@ type Caller interface {
 
 // Outcome errors of a graph, with the causes that clients of the reference know.
 var (
-	errNoSwitchMatch = errors.New("None of the routes matched with the switch condition") //nolint:revive,staticcheck // the reference's text
+	errNoSwitchMatch = errors.New("None of the routes matched with the switch condition") //nolint:staticcheck // the reference's text
 	errNotJSON       = errors.New("invalid response")
 )
 

@@ -162,4 +162,4 @@ func (n *node) pick(number int64) *step {
 	return &n.steps[len(n.steps)-1]
 }
 
-func randomPercent() int64 { return rand.Int64N(100) }
+func randomPercent() int64 { return rand.Int64N(100) } //nolint:gosec // a traffic share needs no secret
