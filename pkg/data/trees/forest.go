@@ -22,15 +22,21 @@ type Forest[V float32 | float64] struct {
 	output []int32  // by tree
 	leafID []int32  // by node
 
+	features int
+	cover    []V       // by node; nil when the trees have no covers
+	mean     []float64 // by tree
+
 	pool sync.Pool // of *scratch
 }
 
 // walks is a walker of any node type.
 type walks interface {
-	encoded() *encoder
 	encodeRows(s *scratch, m Matrix, row, n int)
 	leavesOfTree(s *scratch, tree, n int, dst []uint32)
 	leavesOfRow(s *scratch, first, last int, dst []uint32)
+	deepest(tree int) int32
+	root(tree int) uint32
+	look(s *scratch, node uint32) view
 }
 
 // scratch is the working memory of one prediction.
@@ -200,7 +206,7 @@ func Compile[V float32 | float64](trees []Tree, o Options) (*Forest[V], error) {
 		o.MaxCategory = 1 << 31
 	}
 	var err error
-	f := &Forest[V]{outputs: o.Outputs, width: o.Width, threads: max(o.Threads, 1)}
+	f := &Forest[V]{outputs: o.Outputs, width: o.Width, threads: max(o.Threads, 1), features: o.Features}
 	orders := make([][]int32, len(trees))
 	nodes, widest := 0, 0
 	for i := range trees {
@@ -226,6 +232,7 @@ func Compile[V float32 | float64](trees []Tree, o Options) (*Forest[V], error) {
 	size := len(columns) * 8
 	f.block = min(maxBlock, max(lanes, blockBytes/max(size, 1)/lanes*lanes))
 	f.layValues(trees, orders, nodes)
+	f.weigh(trees, orders)
 	return f, nil
 }
 

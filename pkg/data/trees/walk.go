@@ -43,8 +43,6 @@ type walker[K key, I index] struct {
 	sets  []set
 }
 
-func (w *walker[K, I]) encoded() *encoder { return &w.encoder }
-
 // encodeRows fills the scratch with the keys of n rows.
 func (w *walker[K, I]) encodeRows(s *scratch, m Matrix, row, n int) {
 	keys, cols := keysOf[K](s), len(w.columns)

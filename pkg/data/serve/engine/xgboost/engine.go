@@ -1,0 +1,260 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package xgboost serves XGBoost boosters: JSON, UBJSON and the old binary form, of every release since 0.90.
+//
+// Called by: data/serve/repository, data/serve/engine/sklearn (boosters inside pickles).
+// Next: data/trees, which walks the trees.
+package xgboost
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/rows"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+	"github.com/kserve-go/kserve-go/pkg/data/trees"
+)
+
+// New makes the XGBoost engine.
+func New() engine.Engine { return files{} }
+
+type files struct{}
+
+func (files) Name() string { return "xgboost" }
+
+func (files) Extensions() []string { return []string{".bst", ".json", ".ubj", ".model"} }
+
+func (files) Open(_ context.Context, file string, o engine.Options) (engine.Model, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	b, err := Parse(data, o)
+	if err != nil {
+		return nil, err
+	}
+	return newModel(b), nil
+}
+
+// model is a booster behind the engine's contract.
+type model struct {
+	*Booster
+	schema rows.Schema
+	pool   sync.Pool // of *buffers
+}
+
+type buffers struct {
+	rows   rows.Buffer
+	leaves []int32
+}
+
+func newModel(b *Booster) *model {
+	m := &model{Booster: b, schema: rows.Schema{Features: b.Features, Names: b.Names, Fewer: true, Known: true}}
+	m.schema.Codes, m.schema.NumberCodes = b.codes()
+	return m
+}
+
+func (m *model) Metadata() engine.Metadata {
+	call := Call{}
+	shape, n, _ := m.Shape(call, -1)
+	return engine.Metadata{
+		Platform: "xgboost",
+		Class:    m.Objective,
+		Methods:  []string{"predict"},
+		Inputs:   []engine.TensorMetadata{{Name: "input-0", Type: tensor.FP32, Shape: []int64{-1, int64(m.Features)}}},
+		Outputs:  []engine.TensorMetadata{{Name: outputName, Type: tensor.FP32, Shape: append([]int64(nil), shape[:n]...)}},
+		Features: m.Names,
+	}
+}
+
+const outputName = "output-0"
+
+func (m *model) Close() error { return nil }
+
+// Predict answers a request. The parameters output_margin, pred_leaf and pred_contribs choose what is answered. iteration_range is
+// a string "first,last", or two integers iteration_begin and iteration_end.
+func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Response) error {
+	if in.Method != "" && in.Method != "predict" {
+		return protocol.Errorf(protocol.Invalid, "method %.40q: an XGBoost model has the method predict only", in.Method)
+	}
+	call, err := callOf(in.Parameters)
+	if err != nil {
+		return err
+	}
+	b, ok := m.pool.Get().(*buffers)
+	if !ok {
+		b = &buffers{}
+	}
+	defer m.pool.Put(b)
+	x, err := rows.Read(&m.schema, in, &b.rows)
+	if err != nil {
+		return err
+	}
+	if err := Check(in.Inputs[0].Name, x); err != nil {
+		return err
+	}
+	shape, n, err := m.Shape(call, x.Rows)
+	if err != nil {
+		return err
+	}
+	switch call.Output {
+	case Leaf:
+		return m.answerLeaves(x, call, out, b, shape[:n])
+	case Contributions:
+		return m.answerContributions(x, call, out, shape[:n])
+	case Value, Margin:
+	}
+	// Softmax needs room for every margin before it keeps the class.
+	t := out.Add(outputName, tensor.FP32, int64(x.Rows), int64(m.Groups))
+	if err := m.Booster.Predict(x, call, tensor.View[float32](t)); err != nil {
+		return err
+	}
+	return shrink(t, shape[:n])
+}
+
+// answerLeaves answers pred_leaf, as integers where the release that wrote the file did and as floats where it did that.
+func (m *model) answerLeaves(x trees.Matrix, c Call, out *tensor.Response, b *buffers, shape []int64) error {
+	if m.intLeaves {
+		t := out.Add(outputName, tensor.Int32, shape...)
+		return m.Leaves(x, c, tensor.View[int32](t))
+	}
+	n, _ := tensor.Elements(shape)
+	if cap(b.leaves) < n {
+		b.leaves = make([]int32, n)
+	}
+	b.leaves = b.leaves[:n]
+	if err := m.Leaves(x, c, b.leaves); err != nil {
+		return err
+	}
+	values := tensor.View[float32](out.Add(outputName, tensor.FP32, shape...))
+	for i, leaf := range b.leaves {
+		values[i] = float32(leaf)
+	}
+	return nil
+}
+
+// answerContributions answers pred_contribs.
+func (m *model) answerContributions(x trees.Matrix, c Call, out *tensor.Response, shape []int64) error {
+	n, _ := tensor.Elements(shape)
+	values := make([]float64, n)
+	if err := m.Contributions(x, c, values); err != nil {
+		return err
+	}
+	single := tensor.View[float32](out.Add(outputName, tensor.FP32, shape...))
+	for i, v := range values {
+		single[i] = float32(v)
+	}
+	return nil
+}
+
+// shrink gives a tensor a smaller shape over the same memory.
+func shrink(t *tensor.Tensor, shape []int64) error {
+	elements, _ := tensor.Elements(shape)
+	return t.SetRaw(t.Name, t.Type, shape, t.Raw()[:elements*t.Type.Size()])
+}
+
+// callOf reads the parameters of a request.
+func callOf(p tensor.Parameters) (Call, error) {
+	var c Call
+	for name, v := range p {
+		var on bool
+		var err error
+		switch name {
+		case "output_margin", "pred_leaf", "pred_contribs":
+			if on, err = flag(name, v); err != nil {
+				return c, err
+			}
+			if !on {
+				continue
+			}
+			want := map[string]Output{"output_margin": Margin, "pred_leaf": Leaf, "pred_contribs": Contributions}[name]
+			if want > c.Output {
+				c.Output = want
+			}
+		case "iteration_begin":
+			c.First, err = number(name, v)
+		case "iteration_end":
+			c.Last, err = number(name, v)
+		case "iteration_range":
+			c.First, c.Last, err = span(v)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func flag(name string, v any) (bool, error) {
+	switch v := v.(type) {
+	case bool:
+		return v, nil
+	case string:
+		if b, err := strconv.ParseBool(v); err == nil {
+			return b, nil
+		}
+	}
+	return false, protocol.Errorf(protocol.Invalid, "parameter %s: expected true or false, got %.40q", name, fmt.Sprint(v))
+}
+
+func number(name string, v any) (int, error) {
+	switch v := v.(type) {
+	case int64:
+		if v >= 0 && v <= maxCount {
+			return int(v), nil
+		}
+	case string:
+		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n >= 0 && n <= maxCount {
+			return n, nil
+		}
+	}
+	return 0, protocol.Errorf(protocol.Invalid, "parameter %s: expected an integer from 0 to %d, got %.40q", name, maxCount, fmt.Sprint(v))
+}
+
+// span reads "first,last", which may stand in brackets as Python prints it.
+func span(v any) (first, last int, err error) {
+	s, _ := v.(string)
+	a, b, ok := strings.Cut(strings.Trim(s, "()[] "), ",")
+	if ok {
+		if first, err = number("iteration_range", a); err == nil {
+			last, err = number("iteration_range", b)
+		}
+	}
+	if !ok || err != nil {
+		return 0, 0, protocol.Errorf(protocol.Invalid, "parameter iteration_range: expected \"first,last\", got %.40q", fmt.Sprint(v))
+	}
+	return first, last, nil
+}
+
+// codes are the categories that the file keeps, as lookups.
+func (b *Booster) codes() (byText []map[string]float64, byNumber []map[float64]float64) {
+	if len(b.categories) == 0 {
+		return nil, nil
+	}
+	byText, byNumber = make([]map[string]float64, len(b.categories)), make([]map[float64]float64, len(b.categories))
+	for f, c := range b.categories {
+		if c.text != nil {
+			byText[f] = rows.Codes(c.text)
+		}
+		if len(c.numbers) > 0 {
+			byNumber[f] = map[float64]float64{}
+			for i, v := range c.numbers {
+				byNumber[f][float64(v)] = float64(i)
+			}
+		}
+	}
+	return byText, byNumber
+}

@@ -1,0 +1,201 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package trees
+
+import "fmt"
+
+// maxExplained is the deepest tree that Contributions explains: its time and memory grow with the square of the depth.
+const maxExplained = 1024
+
+// Contributions adds to out, for each row and output, what every feature contributes to the sum of the trees [first, last), and
+// behind them what the trees give on average: Options.Features + 1 numbers. It is the exact algorithm for trees (Lundberg and Lee)
+// with the covers of training as weights, and needs Tree.Cover.
+func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) error {
+	switch {
+	case f.width != 1:
+		return fmt.Errorf("contributions of trees with leaf vectors are not defined")
+	case f.cover == nil && last > first:
+		return fmt.Errorf("the model keeps no weights of its nodes, which contributions need")
+	}
+	depth := int32(0)
+	for t := first; t < last; t++ {
+		depth = max(depth, f.walk.deepest(t))
+	}
+	if depth > maxExplained {
+		return fmt.Errorf("a tree is %d levels deep, contributions are for trees of up to %d", depth, maxExplained)
+	}
+	width := f.features + 1
+	out = out[:m.Rows*f.outputs*width]
+	f.split(m.Rows, func(from, to int) {
+		s := f.scratch()
+		defer f.pool.Put(s)
+		e := explainer[V]{forest: f, scratch: s, path: make([]share, (depth+2)*(depth+3)/2)}
+		for row := from; row < to; row++ {
+			f.walk.encodeRows(s, m, row, 1)
+			for t := first; t < last; t++ {
+				at := (row*f.outputs + int(f.output[t])) * width
+				e.out = out[at : at+width]
+				e.out[width-1] += f.mean[t]
+				if f.walk.deepest(t) > 0 {
+					e.visit(f.walk.root(t), 0, e.path, share{feature: -1, zero: 1, one: 1})
+				}
+			}
+		}
+	})
+	return nil
+}
+
+// share is one feature on the way to a leaf: the share of training rows and of this row that go that way without knowing it.
+type share struct {
+	feature           int32
+	zero, one, weight float64
+}
+
+// explainer walks one tree for one row.
+type explainer[V float32 | float64] struct {
+	forest  *Forest[V]
+	scratch *scratch
+	path    []share
+	out     []float64
+}
+
+// visit explains the subtree at node. path begins with the depth steps of the parent's way; the room behind is free.
+func (e *explainer[V]) visit(node uint32, depth int, path []share, last share) {
+	extend(path, depth, last)
+	v := e.forest.walk.look(e.scratch, node)
+	if v.leaf {
+		value := float64(e.forest.values[node])
+		for i := 1; i <= depth; i++ {
+			e.out[path[i].feature] += unwound(path, depth, i) * (path[i].one - path[i].zero) * value
+		}
+		return
+	}
+	hot, cold := v.left, v.left+1
+	if !v.goesLeft {
+		hot, cold = cold, hot
+	}
+	all := float64(e.forest.cover[node])
+	hotShare, coldShare := float64(e.forest.cover[hot])/all, float64(e.forest.cover[cold])/all
+	zero, one := 1.0, 1.0
+	for i := 1; i <= depth; i++ {
+		if path[i].feature == v.feature {
+			// The feature was met before: its two steps become one.
+			zero, one = path[i].zero, path[i].one
+			unwind(path, depth, i)
+			depth--
+			break
+		}
+	}
+	next := path[depth+1:]
+	copy(next, path[:depth+1])
+	e.visit(hot, depth+1, next, share{feature: v.feature, zero: hotShare * zero, one: one})
+	copy(next, path[:depth+1])
+	e.visit(cold, depth+1, next, share{feature: v.feature, zero: coldShare * zero})
+}
+
+func extend(path []share, depth int, s share) {
+	s.weight = 0
+	if depth == 0 {
+		s.weight = 1
+	}
+	path[depth] = s
+	n := float64(depth + 1)
+	for i := depth - 1; i >= 0; i-- {
+		path[i+1].weight += s.one * path[i].weight * float64(i+1) / n
+		path[i].weight = s.zero * path[i].weight * float64(depth-i) / n
+	}
+}
+
+// unwind takes step at out of the path again.
+func unwind(path []share, depth, at int) {
+	one, zero := path[at].one, path[at].zero
+	next, n := path[depth].weight, float64(depth+1)
+	for i := depth - 1; i >= 0; i-- {
+		if one != 0 {
+			w := path[i].weight
+			path[i].weight = next * n / (float64(i+1) * one)
+			next = w - path[i].weight*zero*float64(depth-i)/n
+		} else {
+			path[i].weight = path[i].weight * n / (zero * float64(depth-i))
+		}
+	}
+	for i := at; i < depth; i++ {
+		w := path[i].weight
+		path[i] = path[i+1]
+		path[i].weight = w
+	}
+}
+
+// unwound is the sum of the weights that unwind would leave.
+func unwound(path []share, depth, at int) float64 {
+	one, zero := path[at].one, path[at].zero
+	next, n, total := path[depth].weight, float64(depth+1), 0.0
+	for i := depth - 1; i >= 0; i-- {
+		switch {
+		case one != 0:
+			w := next * n / (float64(i+1) * one)
+			total += w
+			next = path[i].weight - w*zero*float64(depth-i)/n
+		case zero != 0:
+			total += path[i].weight / zero / (float64(depth-i) / n)
+		}
+	}
+	return total
+}
+
+// view is what an explainer sees of a node.
+type view struct {
+	leaf, goesLeft bool
+	feature        int32
+	left           uint32 // the left child; the right one follows it
+}
+
+func (w *walker[K, I]) deepest(tree int) int32 { return w.depth[tree] }
+
+func (w *walker[K, I]) root(tree int) uint32 { return w.roots[tree] }
+
+func (w *walker[K, I]) look(s *scratch, at uint32) view {
+	n := &w.nodes[at]
+	if n.next == 0 {
+		return view{leaf: true}
+	}
+	keys, bit := *keysOf[K](s), categoryBit[I]()
+	v := view{feature: w.columns[n.col&^bit].feature, left: at + uint32(n.next)}
+	if n.col&bit == 0 {
+		v.goesLeft = keys[n.col] < n.split
+	} else {
+		v.goesLeft = w.sets[n.split].left(uint64(keys[n.col&^bit]))
+	}
+	return v
+}
+
+// weigh keeps the covers, and works out what each tree gives on average.
+func (f *Forest[V]) weigh(trees []Tree, orders [][]int32) {
+	if f.width != 1 {
+		return
+	}
+	for i := range trees {
+		if trees[i].Cover == nil {
+			return
+		}
+	}
+	f.cover, f.mean = make([]V, 0, len(f.values)), make([]float64, len(trees))
+	for i := range trees {
+		t, order := &trees[i], orders[i]
+		means := make([]float64, len(t.Left))
+		for at := len(order) - 1; at >= 0; at-- {
+			n := order[at]
+			if t.leaf(n) {
+				means[n] = float64(V(t.Value[n]))
+				continue
+			}
+			l, r := t.Left[n], t.Right[n]
+			means[n] = (means[l]*t.Cover[l] + means[r]*t.Cover[r]) / t.Cover[n]
+		}
+		f.mean[i] = means[0]
+		for _, n := range order {
+			f.cover = append(f.cover, V(t.Cover[n]))
+		}
+	}
+}
