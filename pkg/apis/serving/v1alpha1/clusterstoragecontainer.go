@@ -52,7 +52,9 @@ type StorageContainerSpec struct {
 	SupportsMultiModelDownload *bool `json:"supportsMultiModelDownload,omitempty"`
 }
 
-// SupportedURIFormat is a set of URIs: exactly one of its fields.
+// SupportedURIFormat is a set of URIs, by prefix or by regular expression.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.prefix) && self.prefix != '' || has(self.regex) && self.regex != ''",message="one of prefix and regex must be set"
 type SupportedURIFormat struct {
 	// URIs that start so.
 	// +optional

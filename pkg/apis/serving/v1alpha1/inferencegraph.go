@@ -21,6 +21,8 @@ const GraphRootNode = "root"
 // +kubebuilder:printcolumn:name="URL",type="string",JSONPath=".status.url"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name must start with a letter a-z, end with a letter or digit, and hold only lower-case letters, digits and '-'"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="the name must not be longer than 63 characters"
 type InferenceGraph struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -45,11 +47,15 @@ type InferenceGraphList struct {
 }
 
 // InferenceGraphSpec is a graph and the pod of its router.
+//
+// +kubebuilder:validation:XValidation:rule="'root' in self.nodes",message="a graph starts at the node root, which is missing",fieldPath=".nodes"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxReplicas) || self.maxReplicas == 0 || (has(self.minReplicas) ? self.minReplicas : 1) <= self.maxReplicas",message="minReplicas must not be greater than maxReplicas"
+// +kubebuilder:validation:XValidation:rule="self.nodes.all(n, !has(self.nodes[n].steps) || self.nodes[n].steps.all(s, !has(s.nodeName) || s.nodeName == '' || s.nodeName in self.nodes))",message="nodeName must be a key of nodes",fieldPath=".nodes"
 type InferenceGraphSpec struct {
 	// Nodes by name; a request enters at the one called root.
+	// +kubebuilder:validation:MaxProperties=512
 	Nodes map[string]InferenceRouter `json:"nodes"`
-	// Resources of the router.
-	// (Written even when empty: the router's argument has always held it.)
+	// Resources of the router; written even when empty, because the router's argument has always held them.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Nodes and pods to be near to or far from.
@@ -63,9 +69,11 @@ type InferenceGraphSpec struct {
 	RouterTimeouts *InferenceRouterTimeouts `json:"routerTimeouts,omitempty"`
 	// Least number of routers.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 	// Greatest number of routers.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MaxReplicas int32 `json:"maxReplicas,omitempty"`
 	// Target of the scale metric.
 	// +optional
@@ -140,16 +148,21 @@ func InferenceRouterTypes() []InferenceRouterType {
 }
 
 // InferenceRouter is a node of a graph.
+//
+// +kubebuilder:validation:XValidation:rule="self.routerType != 'Splitter' || has(self.steps) && self.steps.all(s, has(s.weight)) && self.steps.map(s, s.weight).sum() == 100",message="every step of a Splitter needs a weight, and the weights must sum up to 100",fieldPath=".steps"
 type InferenceRouter struct {
 	// What the node does with its steps.
 	RouterType InferenceRouterType `json:"routerType"`
 	// The steps.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
 	Steps []InferenceStep `json:"steps,omitempty"`
 }
 
 // InferenceStep is one call of a node.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.nodeName) && self.nodeName != '', has(self.serviceName) && self.serviceName != '', has(self.serviceUrl) && self.serviceUrl != ''].filter(x, x).size() == 1",message="exactly one of nodeName, serviceName and serviceUrl must be set"
 type InferenceStep struct {
 	// Name of the step in answers; unique in its node.
 	// +optional

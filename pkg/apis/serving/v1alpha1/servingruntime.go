@@ -76,6 +76,8 @@ type ClusterServingRuntimeList struct {
 type ServingRuntimeStatus struct{}
 
 // ServingRuntimeSpec is a model server: what it can serve and the pod that does it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.workerSpec) || has(self.workerSpec)",message="workerSpec cannot be removed: make a new runtime",fieldPath=".workerSpec"
 type ServingRuntimeSpec struct {
 	// Formats that the server can load.
 	// +optional
@@ -180,14 +182,18 @@ type ServingRuntimePodSpec struct {
 }
 
 // WorkerSpec describes the worker pods of a multi-node server.
+//
+// +kubebuilder:validation:XValidation:rule="self.containers.size() <= 1",message="worker pods have one container: worker-container",fieldPath=".containers"
 type WorkerSpec struct {
 	ServingRuntimePodSpec `json:",inline"`
 
 	// Number of nodes that a model is spread over.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	PipelineParallelSize *int `json:"pipelineParallelSize,omitempty"`
 	// Number of GPUs per node.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	TensorParallelSize *int `json:"tensorParallelSize,omitempty"`
 }
 

@@ -18,6 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="URL",type="string",JSONPath=".status.url"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-zA-Z0-9_-]+$')",message="the name must hold only letters, digits, '_' and '-'"
 type TrainedModel struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -52,10 +53,12 @@ type TrainedModelSpec struct {
 // TrainedModelSource is where a model is and what it needs.
 type TrainedModelSource struct {
 	// Source of the model.
+	// +kubebuilder:validation:Pattern=`^(s3|gs|https|http)://`
 	StorageURI string `json:"storageUri"`
 	// Format of the model, as in sklearn.
 	Framework string `json:"framework"`
 	// Memory that the model needs; cannot be changed.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="memory cannot be changed: make a new model"
 	Memory resource.Quantity `json:"memory"`
 }
 

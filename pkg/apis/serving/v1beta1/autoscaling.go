@@ -48,6 +48,8 @@ const (
 )
 
 // MetricsSpec is one metric and its target.
+//
+// +kubebuilder:validation:XValidation:rule="self.type == 'Resource' ? has(self.resource) : self.type == 'External' ? has(self.external) : has(self.podmetric)",message="the field that type names must be set: resource, external or podmetric"
 type MetricsSpec struct {
 	// Which of the other fields is set.
 	Type MetricSourceType `json:"type"`

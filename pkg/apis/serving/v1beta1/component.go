@@ -11,10 +11,15 @@ import (
 )
 
 // PredictorSpec is a model server: a model and, by choice, fields of its pod.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.sklearn), has(self.xgboost), has(self.tensorflow), has(self.pytorch), has(self.triton), has(self.onnx), has(self.huggingface), has(self.pmml), has(self.lightgbm), has(self.paddle), has(self.model)].filter(x, x).size() == (has(self.containers) && self.containers.exists(c, c.name == 'kserve-container') ? 0 : 1) || [has(self.sklearn), has(self.xgboost), has(self.tensorflow), has(self.pytorch), has(self.triton), has(self.onnx), has(self.huggingface), has(self.pmml), has(self.lightgbm), has(self.paddle), has(self.model)].filter(x, x).size() == 0 && has(self.containers) && self.containers.size() > 0",message="exactly one of model (or an older framework field) and a container called kserve-container must be set"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageUris) || !has(self.model) || !has(self.model.storageUri) || self.model.storageUri == ''",message="model.storageUri and storageUris cannot be used together: list the model in storageUris",fieldPath=".storageUris"
+// +kubebuilder:validation:XValidation:rule="!has(self.workerSpec) || !has(self.model) || has(self.model.storageUri) && (self.model.storageUri.startsWith('pvc://') || self.model.storageUri.startsWith('oci://') || self.model.storageUri.startsWith('oci+'))",message="a model on several nodes must come from pvc:// or oci://",fieldPath=".workerSpec"
 type PredictorSpec struct {
 	// Becomes part of the names of the predictor's objects.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 
 	// A scikit-learn model; older form of model.
@@ -70,6 +75,8 @@ type PredictorSpec struct {
 }
 
 // WorkerSpec describes the worker pods of a multi-node predictor.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.containers) || self.containers.size() <= 1",message="worker pods have one container: worker-container",fieldPath=".containers"
 type WorkerSpec struct {
 	PodSpec `json:",inline"`
 
@@ -79,13 +86,17 @@ type WorkerSpec struct {
 
 	// Number of nodes that a model is spread over.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	PipelineParallelSize *int `json:"pipelineParallelSize,omitempty"`
 	// Number of GPUs per node.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	TensorParallelSize *int `json:"tensorParallelSize,omitempty"`
 }
 
 // TransformerSpec is a custom container before the predictor.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.containers) && self.containers.size() > 0",message="a transformer needs a container"
 type TransformerSpec struct {
 	// Artefacts that the transformer needs, each at its own path.
 	// +optional
@@ -98,6 +109,8 @@ type TransformerSpec struct {
 }
 
 // ExplainerSpec is a custom container, or the ART explainer, beside the predictor.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.art) != (has(self.containers) && self.containers.exists(c, c.name == 'kserve-container')) || !has(self.art) && has(self.containers) && self.containers.size() > 0",message="exactly one of art and a container called kserve-container must be set"
 type ExplainerSpec struct {
 	// The Adversarial Robustness Toolbox.
 	// +optional
@@ -147,12 +160,16 @@ type StorageURI struct {
 	// Directory inside the containers.
 	// +optional
 	// +kubebuilder:default=/mnt/models
-	// +kubebuilder:validation:Pattern=`^/.*`
+	// +kubebuilder:validation:Pattern=`^/([^.]|[.][^.])+[.]?$`
 	// +kubebuilder:validation:MaxLength=255
 	MountPath string `json:"mountPath,omitempty"`
 }
 
 // PredictorExtensionSpec is where a model is, and the fields of its container.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == ''",message="the container of a model has no name of its own: remove it",fieldPath=".name"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageUri) || self.storageUri == '' || !has(self.storage) || !has(self.storage.path) || self.storage.path == ''",message="storageUri and storage.path cannot be used together: remove one",fieldPath=".storage"
+// +kubebuilder:validation:XValidation:rule="!has(self.confidential) || !self.confidential.enabled || has(self.storageUri) && self.storageUri != ''",message="an encrypted model needs a storageUri",fieldPath=".confidential"
 type PredictorExtensionSpec struct {
 	// Source of the model.
 	// +optional
@@ -162,6 +179,7 @@ type PredictorExtensionSpec struct {
 	RuntimeVersion *string `json:"runtimeVersion,omitempty"`
 	// Protocol that the model server speaks: v1, v2, grpc-v1 or grpc-v2.
 	// +optional
+	// +kubebuilder:validation:Enum=v1;v2;grpc-v1;grpc-v2
 	ProtocolVersion *serving.ProtocolVersion `json:"protocolVersion,omitempty"`
 	// Source of the model, by a key of the storage secret.
 	// +optional
@@ -174,11 +192,14 @@ type PredictorExtensionSpec struct {
 }
 
 // ConfidentialSpec says where the key of an encrypted model is.
+//
+// +kubebuilder:validation:XValidation:rule="!self.enabled || !has(self.resourceId) || self.resourceId.matches('^kbs:///[a-zA-Z0-9_.-]+/[a-zA-Z0-9_.-]+/[a-zA-Z0-9_.-]+$')",message="a key is named kbs:///repository/type/tag",fieldPath=".resourceId"
 type ConfidentialSpec struct {
 	// The model is encrypted.
 	Enabled bool `json:"enabled"`
 	// Key in the key broker: kbs:///repository/type/tag.
 	// +optional
+	// +kubebuilder:validation:MaxLength=512
 	ResourceID *string `json:"resourceId,omitempty"`
 }
 
@@ -234,12 +255,16 @@ type LoggerStorageSpec struct {
 }
 
 // ComponentExtensionSpec is what every component may say beyond its pod.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.maxReplicas) || self.maxReplicas == 0 || (has(self.minReplicas) ? self.minReplicas : 1) <= self.maxReplicas",message="minReplicas must not be greater than maxReplicas"
 type ComponentExtensionSpec struct {
 	// Least number of replicas; absent means 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 	// Greatest number of replicas; 0 means no limit of its own.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MaxReplicas int32 `json:"maxReplicas,omitempty"`
 	// Target of the scale metric.
 	// +optional
@@ -255,12 +280,16 @@ type ComponentExtensionSpec struct {
 	AutoScaling *AutoScalingSpec `json:"autoScaling,omitempty"`
 	// Number of requests that one container handles at a time; 0 means no limit.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ContainerConcurrency *int64 `json:"containerConcurrency,omitempty"`
 	// Seconds that a request may take.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	TimeoutSeconds *int64 `json:"timeout,omitempty"`
 	// Share of the traffic, in percent, that the latest revision gets; Knative mode only.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	CanaryTrafficPercent *int64 `json:"canaryTrafficPercent,omitempty"`
 	// Sends requests and answers to a sink.
 	// +optional
@@ -292,6 +321,9 @@ const (
 )
 
 // LoggerSpec sends requests and answers to a sink.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.mode)",message="a logger needs a mode: all, request or response",fieldPath=".mode",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="!has(self.storage) || has(self.storage.path) && has(self.storage.key) && has(self.storage.parameters)",message="a logger's storage needs path, key and parameters",fieldPath=".storage"
 type LoggerSpec struct {
 	// Sink of the records.
 	// +optional
@@ -325,9 +357,11 @@ type LoggerSpec struct {
 type Batcher struct {
 	// Greatest number of instances in a batch.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	MaxBatchSize *int `json:"maxBatchSize,omitempty"`
 	// Greatest time in milliseconds that a request waits for others.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	MaxLatency *int `json:"maxLatency,omitempty"`
 	// Accepted and without effect.
 	// +optional

@@ -19,6 +19,8 @@ import (
 // +kubebuilder:printcolumn:name="PrevRolledoutRevision",type="string",JSONPath=".status.components.predictor.traffic[?(@.tag=='prev')].revisionName"
 // +kubebuilder:printcolumn:name="LatestReadyRevision",type="string",JSONPath=".status.components.predictor.traffic[?(@.latestRevision==true)].revisionName"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name must start with a letter a-z, end with a letter or digit, and hold only lower-case letters, digits and '-'"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53",message="the name must not be longer than 53 characters: the name of its predictor, with -predictor at the end, must fit into 63"
 type InferenceService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -44,6 +46,11 @@ type InferenceServiceList struct {
 }
 
 // InferenceServiceSpec says what to serve.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.canary) || self.canary.map(c, c.trafficPercent).sum() <= 100",message="the shares of all canary predictors together must not be more than 100",fieldPath=".canary"
+// +kubebuilder:validation:XValidation:rule="!has(self.canary) || self.canary.all(a, !has(a.predictor.name) || self.canary.exists_one(b, has(b.predictor.name) && b.predictor.name == a.predictor.name))",message="each canary predictor needs a name of its own",fieldPath=".canary"
+// +kubebuilder:validation:XValidation:rule="!has(self.canary) || !has(self.predictor.name) || self.canary.all(c, !has(c.predictor.name) || c.predictor.name != self.predictor.name)",message="a canary predictor must not have the name of the stable predictor",fieldPath=".canary"
+// +kubebuilder:validation:XValidation:rule="!has(self.canary) || self.canary.all(c, !has(c.predictor.minReplicas) || c.predictor.minReplicas <= (has(self.predictor.minReplicas) ? self.predictor.minReplicas : 1))",message="a canary predictor must not have more minReplicas than the stable predictor",fieldPath=".canary"
 type InferenceServiceSpec struct {
 	// Serves the model.
 	Predictor PredictorSpec `json:"predictor"`
@@ -56,6 +63,7 @@ type InferenceServiceSpec struct {
 	// Further predictors that get a share of the traffic; Standard mode only.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
 	Canary []CanarySpec `json:"canary,omitempty"`
 	// OpenTelemetry traces of the serving containers.
 	// +optional
@@ -63,6 +71,10 @@ type InferenceServiceSpec struct {
 }
 
 // CanarySpec is a further predictor with a share of the traffic.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.predictor.name) && self.predictor.name != ''",message="a canary predictor needs a name of its own",fieldPath=".predictor"
+// +kubebuilder:validation:XValidation:rule="!has(self.predictor.workerSpec)",message="a canary predictor cannot span several nodes: remove workerSpec",fieldPath=".predictor"
+// +kubebuilder:validation:XValidation:rule="(!has(self.predictor.maxReplicas) || self.predictor.maxReplicas == 0) && !has(self.predictor.scaleTarget) && !has(self.predictor.scaleMetric) && !has(self.predictor.autoScaling)",message="a canary predictor is not scaled: remove maxReplicas, scaleTarget, scaleMetric and autoScaling",fieldPath=".predictor"
 type CanarySpec struct {
 	// The predictor; it needs a name of its own.
 	Predictor PredictorSpec `json:"predictor"`

@@ -22,6 +22,7 @@ type PodSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
 	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
 	// EphemeralContainers is here so that the layout is that of the core type; a pod template cannot hold any.
 	EphemeralContainers []corev1.EphemeralContainer `json:"-"`
