@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
@@ -326,6 +327,15 @@ func (d *Decoder) takeBinary(t *tensor.Tensor, o *tensorObject, name string) {
 	}
 	if err := setRaw(t, name, o.typ, raw); err != nil {
 		d.fault(err)
+		return
+	}
+	if o.typ == tensor.Bytes {
+		for i := range t.Len() {
+			if !utf8.Valid(t.Bytes(i)) {
+				d.fault(invalid("input %q: BYTES element %d is not UTF-8 text", name, i))
+				return
+			}
+		}
 	}
 }
 
