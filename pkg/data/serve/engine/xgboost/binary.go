@@ -81,8 +81,12 @@ func (r *binaryReader) floats(what string) []float32 {
 
 // parseBinary reads the old binary form. Structure sizes and orders are those that every release from 0.4 to 2.x kept.
 func parseBinary(data []byte) (*document, error) {
-	data = bytes.TrimPrefix(data, []byte("binf"))
-	r := &binaryReader{data: data}
+	const unknown = "the file is neither JSON, UBJSON nor the old binary form of XGBoost"
+	body := bytes.TrimPrefix(data, []byte("binf"))
+	if len(body) < 136 && len(body) == len(data) {
+		return nil, bad("", unknown)
+	}
+	r := &binaryReader{data: body}
 	head := r.words(34, "the header")
 	d := &document{parallel: 1, hasModel: true}
 	d.baseScore = []float32{math.Float32frombits(head[0])}
@@ -91,8 +95,7 @@ func parseBinary(data []byte) (*document, error) {
 	d.targets = int(head[7])
 	d.scoreIsFinal = head[5] == 0
 	if r.err == nil && (head[1] > maxCount || head[2] > maxCount || head[3] > 1 || head[4] > 1 || head[5] > 9 || head[7] > maxCount) {
-		r.at = 0
-		r.fail("the file is neither JSON, UBJSON nor the old binary form of XGBoost")
+		return nil, bad("", unknown)
 	}
 	d.objective = r.text("the name of the objective")
 	d.booster = r.text("the name of the booster")

@@ -1,0 +1,194 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lightgbm serves LightGBM boosters from their text files, of every release since 2.3.
+//
+// Called by: data/serve/repository, data/serve/engine/sklearn (boosters inside pickles).
+// Next: data/trees, which walks the trees.
+package lightgbm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/rows"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+)
+
+// New makes the LightGBM engine.
+func New() engine.Engine { return files{} }
+
+type files struct{}
+
+func (files) Name() string { return "lightgbm" }
+
+func (files) Extensions() []string { return []string{".bst", ".txt", ".model"} }
+
+func (files) Open(_ context.Context, file string, o engine.Options) (engine.Model, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	b, err := Parse(data, o)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{Booster: b, schema: rows.Schema{Features: b.Features, Names: b.Names, Extra: true}}
+	m.schema.Codes, m.schema.NumberCodes = b.codes()
+	return m, nil
+}
+
+// model is a booster behind the engine's contract.
+type model struct {
+	*Booster
+	schema rows.Schema
+	pool   sync.Pool // of *rows.Buffer
+}
+
+const outputName = "output-0"
+
+func (m *model) Close() error { return nil }
+
+func (m *model) Metadata() engine.Metadata {
+	shape, n := m.Shape(Call{}, -1)
+	return engine.Metadata{
+		Platform: "lightgbm",
+		Class:    m.Objective,
+		Methods:  []string{"predict"},
+		Inputs:   []engine.TensorMetadata{{Name: "input-0", Type: tensor.FP64, Shape: []int64{-1, int64(m.Features)}}},
+		Outputs:  []engine.TensorMetadata{{Name: outputName, Type: tensor.FP64, Shape: append([]int64(nil), shape[:n]...)}},
+		Features: m.Names,
+	}
+}
+
+// Predict answers a request. The parameters raw_score, pred_leaf and pred_contrib choose what is answered, start_iteration and
+// num_iteration the trees that answer.
+func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Response) error {
+	if in.Method != "" && in.Method != "predict" {
+		return protocol.Errorf(protocol.Invalid, "method %.40q: a LightGBM model has the method predict only", in.Method)
+	}
+	call, err := callOf(in.Parameters)
+	if err != nil {
+		return err
+	}
+	b, ok := m.pool.Get().(*rows.Buffer)
+	if !ok {
+		b = &rows.Buffer{}
+	}
+	defer m.pool.Put(b)
+	x, err := rows.Read(&m.schema, in, b)
+	if err != nil {
+		return err
+	}
+	shape, n := m.Shape(call, x.Rows)
+	switch call.Output {
+	case Leaf:
+		t := out.Add(outputName, tensor.Int32, shape[:n]...)
+		m.Leaves(x, call, tensor.View[int32](t))
+	case Contributions:
+		t := out.Add(outputName, tensor.FP64, shape[:n]...)
+		return m.Contributions(x, call, tensor.View[float64](t))
+	case Value, Raw:
+		t := out.Add(outputName, tensor.FP64, shape[:n]...)
+		m.Booster.Predict(x, call, tensor.View[float64](t))
+	}
+	return nil
+}
+
+// callOf reads the parameters of a request.
+func callOf(p tensor.Parameters) (Call, error) {
+	var c Call
+	for name, v := range p {
+		var err error
+		switch name {
+		case "raw_score":
+			err = c.want(Raw, name, v)
+		case "pred_leaf":
+			err = c.want(Leaf, name, v)
+		case "pred_contrib":
+			err = c.want(Contributions, name, v)
+		case "start_iteration":
+			c.Start, err = number(name, v)
+		case "num_iteration":
+			c.Count, err = number(name, v)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// want sets the output when the flag is on; of several the one that says most wins, as in the library.
+func (c *Call) want(o Output, name string, v any) error {
+	on, ok := v.(bool)
+	if s, isText := v.(string); isText {
+		b, err := strconv.ParseBool(s)
+		on, ok = b, err == nil
+	}
+	if !ok {
+		return protocol.Errorf(protocol.Invalid, "parameter %s: expected true or false, got %.40q", name, fmt.Sprint(v))
+	}
+	if on && o > c.Output {
+		c.Output = o
+	}
+	return nil
+}
+
+func number(name string, v any) (int, error) {
+	switch v := v.(type) {
+	case int64:
+		if v >= -1 && v <= maxCount {
+			return int(v), nil
+		}
+	case string:
+		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n >= -1 && n <= maxCount {
+			return n, nil
+		}
+	}
+	return 0, protocol.Errorf(protocol.Invalid, "parameter %s: expected an integer from -1 to %d, got %.40q", name, maxCount, fmt.Sprint(v))
+}
+
+// codes are the categories that the file keeps of pandas columns, as lookups by feature.
+func (b *Booster) codes() (byText []map[string]float64, byNumber []map[float64]float64) {
+	if len(b.pandas) == 0 || len(b.pandas) != len(b.categorical) {
+		return nil, nil
+	}
+	byText, byNumber = make([]map[string]float64, b.Features), make([]map[float64]float64, b.Features)
+	for i, f := range b.categorical {
+		texts, numbers := map[string]float64{}, map[float64]float64{}
+		for code, c := range b.pandas[i] {
+			switch c := c.(type) {
+			case string:
+				texts[c] = float64(code)
+			case float64:
+				numbers[c] = float64(code)
+			case bool:
+				value := 0.0
+				if c {
+					value = 1
+				}
+				numbers[value] = float64(code)
+			}
+		}
+		if len(texts) > 0 {
+			byText[f] = texts
+		}
+		if len(numbers) > 0 {
+			byNumber[f] = numbers
+		}
+	}
+	return byText, byNumber
+}
