@@ -1,0 +1,12 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sklearn
+
+// newRegistry lists the classes that are served, by subpackage and name: see key.
+func newRegistry() map[string]builder {
+	r := map[string]builder{}
+	addLinear(r)
+	addTrees(r)
+	return r
+}
