@@ -6,6 +6,7 @@ package tensor
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -123,10 +124,10 @@ func (t *Tensor) Raw() []byte { return t.raw }
 func (t *Tensor) SetRaw(name string, typ Type, shape []int64, data []byte) error {
 	n, ok := Elements(shape)
 	if !ok {
-		return fmt.Errorf("input %q: shape %v has a negative or impossible dimension", name, shape)
+		return fmt.Errorf("input %q: shape %v has a negative or impossible dimension", name, slices.Clone(shape))
 	}
 	if want := n * typ.Size(); typ.Size() == 0 || len(data) != want {
-		return fmt.Errorf("input %q: %s of shape %v needs %d bytes, got %d", name, typ, shape, want, len(data))
+		return fmt.Errorf("input %q: %s of shape %v needs %d bytes, got %d", name, typ, slices.Clone(shape), want, len(data))
 	}
 	t.borrow(name, typ, shape, data)
 	return nil

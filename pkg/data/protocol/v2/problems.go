@@ -73,19 +73,21 @@ func (p *problems) found() bool { return p.count > 0 }
 
 func quote(name string) string { return string(jsontext.AppendString(nil, name)) }
 
-// at goes one step down; the result goes back up.
-func (p *problems) at(quoted string) (back func()) {
+// down goes one step down, to a quoted name; up goes back to what down returned.
+func (p *problems) down(quoted string) int {
 	n := len(p.loc)
 	p.loc = append(append(p.loc, ','), quoted...)
-	return func() { p.loc = p.loc[:n] }
+	return n
 }
 
 // index goes down to an element of a list.
-func (p *problems) index(i int) (back func()) {
+func (p *problems) index(i int) int {
 	n := len(p.loc)
 	p.loc = strconv.AppendInt(append(p.loc, ','), int64(i), 10)
-	return func() { p.loc = p.loc[:n] }
+	return n
 }
+
+func (p *problems) up(n int) { p.loc = p.loc[:n] }
 
 // add reports a problem with the value at the place.
 func (p *problems) add(typ, msg string, value []byte) {
@@ -110,9 +112,9 @@ func (p *problems) entry(typ, msg string, value, loc []byte) {
 }
 
 func (p *problems) missing(name string, object []byte) {
-	back := p.at(`"` + name + `"`)
+	n := p.down(`"` + name + `"`)
 	p.add("missing", "Field required", object)
-	back()
+	p.up(n)
 }
 
 // union reports a parameter that is none of the kinds a parameter may be.
@@ -123,9 +125,9 @@ func (p *problems) union(value []byte) {
 		{"bool_type", "bool", "Input should be a valid boolean"},
 		{"string_type", "str", "Input should be a valid string"},
 	} {
-		back := p.at(`"` + kind[1] + `"`)
+		n := p.down(`"` + kind[1] + `"`)
 		p.add(kind[0], kind[2], value)
-		back()
+		p.up(n)
 	}
 }
 

@@ -80,19 +80,19 @@ func (d *Decoder) request() error {
 		p := &d.problems
 		switch string(key) {
 		case "id":
-			defer p.at(`"id"`)()
+			defer p.up(p.down(`"id"`))
 			return d.id()
 		case "parameters":
-			defer p.at(`"parameters"`)()
+			defer p.up(p.down(`"parameters"`))
 			var err error
 			d.req.Parameters, err = d.parameters()
 			return err
 		case "inputs":
-			defer p.at(`"inputs"`)()
+			defer p.up(p.down(`"inputs"`))
 			hasInputs = true
 			return d.inputList()
 		case "outputs":
-			defer p.at(`"outputs"`)()
+			defer p.up(p.down(`"outputs"`))
 			return d.outputList()
 		default:
 			return s.Skip()
@@ -132,7 +132,7 @@ func (d *Decoder) inputList() error {
 		return err
 	}
 	return d.elements(func(i int) error {
-		defer d.problems.index(i)()
+		defer d.problems.up(d.problems.index(i))
 		if ok, err := d.expectObject(); !ok || err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (d *Decoder) outputList() error {
 		return err
 	}
 	return d.elements(func(i int) error {
-		defer d.problems.index(i)()
+		defer d.problems.up(d.problems.index(i))
 		if ok, err := d.expectObject(); !ok || err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (d *Decoder) output() error {
 	err := d.members(func(key []byte) error {
 		switch string(key) {
 		case "name":
-			defer d.problems.at(`"name"`)()
+			defer d.problems.up(d.problems.down(`"name"`))
 			hasName = true
 			ok, err := d.expectString()
 			if !ok || err != nil {
@@ -181,7 +181,7 @@ func (d *Decoder) output() error {
 			out.Name = string(v)
 			return err
 		case "parameters":
-			defer d.problems.at(`"parameters"`)()
+			defer d.problems.up(d.problems.down(`"parameters"`))
 			var err error
 			out.Parameters, err = d.parameters()
 			return err
@@ -209,7 +209,7 @@ func (d *Decoder) parameters() (tensor.Parameters, error) {
 	params := tensor.Parameters{}
 	err = d.members(func(key []byte) error {
 		name := string(key)
-		defer d.problems.at(quote(name))()
+		defer d.problems.up(d.problems.down(quote(name)))
 		v, err := d.parameter()
 		if v != nil {
 			params[name] = v
@@ -278,20 +278,20 @@ func (d *Decoder) input() error {
 		switch string(key) {
 		case "name":
 			o.name = true
-			defer d.problems.at(`"name"`)()
+			defer d.problems.up(d.problems.down(`"name"`))
 			name, err = d.reuse(name)
 		case "shape":
 			o.shape = true
-			defer d.problems.at(`"shape"`)()
+			defer d.problems.up(d.problems.down(`"shape"`))
 			in.shape, err = d.shape(in.shape[:0])
 		case "datatype":
-			defer d.problems.at(`"datatype"`)()
+			defer d.problems.up(d.problems.down(`"datatype"`))
 			err = d.datatype(&o)
 		case "parameters":
-			defer d.problems.at(`"parameters"`)()
+			defer d.problems.up(d.problems.down(`"parameters"`))
 			params, err = d.tensorParameters(&o)
 		case "data":
-			defer d.problems.at(`"data"`)()
+			defer d.problems.up(d.problems.down(`"data"`))
 			err = d.data(&o, name)
 		default:
 			err = s.Skip()
@@ -385,7 +385,7 @@ func (d *Decoder) shape(dst []int64) ([]int64, error) {
 		return dst, err
 	}
 	err = d.elements(func(i int) error {
-		defer d.problems.index(i)()
+		defer d.problems.up(d.problems.index(i))
 		n, err := d.dimension()
 		if len(dst) == jsontext.MaxRank {
 			d.fault(invalid("shape has more than %d dimensions", jsontext.MaxRank))
@@ -453,7 +453,7 @@ func (d *Decoder) tensorParameters(o *tensorObject) (tensor.Parameters, error) {
 			return d.binarySize(o)
 		}
 		name := string(key)
-		defer d.problems.at(quote(name))()
+		defer d.problems.up(d.problems.down(quote(name)))
 		v, err := d.parameter()
 		if v != nil && name != paramBinarySize {
 			if params == nil {
