@@ -1,0 +1,59 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package httpserver
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// newGrace is how long a drain waits for the first byte on a connection that was just made.
+const newGrace = time.Second
+
+// conn is a connection that knows its own state. net/http tells one connection's changes from one goroutine.
+type conn struct {
+	*net.TCPConn
+	state http.ConnState
+}
+
+// conns counts connections that a drain has to wait for.
+type conns struct {
+	fresh, active atomic.Int64
+}
+
+func (c *conns) changed(nc net.Conn, state http.ConnState) {
+	tracked, ok := nc.(*conn)
+	if !ok {
+		return
+	}
+	switch {
+	case state == http.StateNew:
+		c.fresh.Add(1)
+	case tracked.state == http.StateNew:
+		c.fresh.Add(-1)
+	case tracked.state == http.StateActive && state != http.StateActive:
+		c.active.Add(-1)
+	}
+	if state == http.StateActive && tracked.state != http.StateActive {
+		c.active.Add(1)
+	}
+	tracked.state = state
+}
+
+// wait returns when no connection is at work, or when ctx ends.
+func (c *conns) wait(ctx context.Context) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	until := time.Now().Add(newGrace)
+	for c.active.Load() > 0 || c.fresh.Load() > 0 && time.Now().Before(until) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

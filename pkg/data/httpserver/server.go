@@ -1,0 +1,285 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package httpserver opens ports, serves HTTP/1.1, cleartext HTTP/2 and gRPC on them, and drains without losing a request.
+//
+// Called by: data/serve, data/route, data/sidecar.
+// Next: their handlers.
+package httpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+)
+
+// Options are what a server's owner sets. The zero value of a duration or size means its default.
+type Options struct {
+	// HTTP and GRPC are the ports. An endpoint without an address is not opened.
+	HTTP, GRPC Endpoint
+	// ReadHeaderTimeout bounds the time from a connection's first byte to the end of the request header. Default 10 s.
+	ReadHeaderTimeout time.Duration
+	// IdleTimeout closes a connection with no request on it. Default 65 s.
+	IdleTimeout time.Duration
+	// MaxHeaderBytes bounds a request header. Default 64 KiB.
+	MaxHeaderBytes int
+	// DrainDelay is how long new requests are still answered after the signal to stop, while readiness is already false:
+	// the time that others need to notice. Zero means none.
+	DrainDelay time.Duration
+	// DrainTimeout is how long running requests may take to finish after that. Default 30 s.
+	DrainTimeout time.Duration
+}
+
+// Endpoint is one port to listen on.
+type Endpoint struct {
+	// Addr is host:port; an empty host is every interface, port 0 any free one.
+	Addr string
+	// Flag is the flag that chose the port, for the message when it is taken.
+	Flag string
+}
+
+// BindFlags adds the timeouts and limits; the owner adds its own port flags.
+func (o *Options) BindFlags(fs *pflag.FlagSet) {
+	fs.DurationVar(&o.ReadHeaderTimeout, "read_header_timeout", 10*time.Second, "longest time a request header may take to arrive")
+	fs.IntVar(&o.MaxHeaderBytes, "max_header_bytes", 64<<10, "largest request header accepted")
+	fs.DurationVar(&o.DrainDelay, "drain_delay", o.DrainDelay,
+		"after the signal to stop, keep answering new requests this long while reporting not ready")
+	fs.DurationVar(&o.DrainTimeout, "drain_timeout", 30*time.Second, "then let running requests finish for this long")
+}
+
+// GRPC is the part of a gRPC server that this package drives: *grpc.Server is one.
+type GRPC interface {
+	Serve(listener net.Listener) error
+	GracefulStop()
+	Stop()
+}
+
+// ErrCut says that a drain ended with requests still running, and that they were cut off.
+var ErrCut = errors.New("drain timed out: requests were still running and were cut off")
+
+// Server serves one HTTP handler and optionally one gRPC server.
+type Server struct {
+	opts     Options
+	log      *zap.Logger
+	http     *http.Server
+	grpc     GRPC
+	conns    conns
+	draining atomic.Bool
+	onDrain  []func()
+
+	mu                 sync.Mutex
+	httpLis, grpcLis   net.Listener
+	httpDone, grpcDone chan error
+}
+
+// New makes a server; it opens nothing. grpc may be nil.
+func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server {
+	orDefault(&opts.ReadHeaderTimeout, 10*time.Second)
+	orDefault(&opts.IdleTimeout, 65*time.Second)
+	orDefault(&opts.DrainTimeout, 30*time.Second)
+	orDefault(&opts.MaxHeaderBytes, 64<<10)
+	s := &Server{opts: opts, log: log, grpc: grpc}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s.http = &http.Server{
+		Handler:           s.around(handler),
+		ReadHeaderTimeout: opts.ReadHeaderTimeout,
+		IdleTimeout:       opts.IdleTimeout,
+		MaxHeaderBytes:    opts.MaxHeaderBytes,
+		Protocols:         &protocols,
+		ConnState:         s.conns.changed,
+		ErrorLog:          zap.NewStdLog(log.Named("http").WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
+	}
+	return s
+}
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// OnDrain adds a function that is called once, when draining begins. Call it before Run.
+func (s *Server) OnDrain(f func()) { s.onDrain = append(s.onDrain, f) }
+
+// Draining reports whether the server has been told to stop.
+func (s *Server) Draining() bool { return s.draining.Load() }
+
+// around asks clients to give up their kept-alive connections with the answer they get while draining, so that none is closed
+// under a request on its way. And it bounds how long net/http waits, after the answer, for a body that the handler did not read.
+func (s *Server) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.ReadHeaderTimeout))
+		}
+	})
+}
+
+// Listen opens the ports. Run does it too where it was not called; a caller that wants to know the addresses first calls it.
+func (s *Server) Listen(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if s.httpLis == nil && s.opts.HTTP.Addr != "" {
+		if s.httpLis, err = listen(ctx, "HTTP", s.opts.HTTP); err != nil {
+			return err
+		}
+	}
+	if s.grpcLis == nil && s.opts.GRPC.Addr != "" && s.grpc != nil {
+		if s.grpcLis, err = listen(ctx, "gRPC", s.opts.GRPC); err != nil {
+			if s.httpLis != nil {
+				_ = s.httpLis.Close()
+				s.httpLis = nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func listen(ctx context.Context, what string, e Endpoint) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", e.Addr)
+	if err == nil {
+		return newListener(l), nil
+	}
+	hint := ""
+	if e.Flag != "" {
+		hint = " or choose another with " + e.Flag
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen for %s on %s: another process has this port: stop it%s", what, e.Addr, hint)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("listen for %s on %s: not allowed to open this port: take one above 1023%s", what, e.Addr, hint)
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &dns):
+		return nil, fmt.Errorf("listen for %s on %s: this machine has no such address", what, e.Addr)
+	default:
+		return nil, fmt.Errorf("listen for %s on %s: %w", what, e.Addr, err)
+	}
+}
+
+// HTTPAddr is the address of the HTTP port, nil before Listen or without one.
+func (s *Server) HTTPAddr() net.Addr { return s.addr(&s.httpLis) }
+
+// GRPCAddr is the address of the gRPC port, nil before Listen or without one.
+func (s *Server) GRPCAddr() net.Addr { return s.addr(&s.grpcLis) }
+
+func (s *Server) addr(l *net.Listener) net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if *l == nil {
+		return nil
+	}
+	return (*l).Addr()
+}
+
+// Run serves until ctx ends, then drains: readiness turns false at once, new requests are answered for DrainDelay more, then the
+// ports close and running requests get DrainTimeout to finish. It returns nil after a clean drain, ErrCut after one that was not,
+// and any other error when a port cannot be opened or stops working. Run is called once.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.Listen(ctx); err != nil {
+		return err
+	}
+	failed := make(chan error, 2)
+	if s.httpLis != nil {
+		s.httpDone = make(chan error, 1)
+		go func() { s.serve("HTTP", s.httpDone, failed, func() error { return s.http.Serve(s.httpLis) }) }()
+	}
+	if s.grpcLis != nil {
+		s.grpcDone = make(chan error, 1)
+		go func() { s.serve("gRPC", s.grpcDone, failed, func() error { return s.grpc.Serve(s.grpcLis) }) }()
+	}
+	var cause error
+	select {
+	case <-ctx.Done():
+	case cause = <-failed:
+	}
+	return errors.Join(cause, s.drain(context.WithoutCancel(ctx), cause == nil))
+}
+
+func (s *Server) serve(what string, done, failed chan<- error, serve func() error) {
+	err := serve()
+	if err != nil && !s.draining.Load() {
+		err = fmt.Errorf("serve %s: %w", what, err)
+		failed <- err
+	}
+	done <- err
+}
+
+func (s *Server) drain(ctx context.Context, graceful bool) error {
+	s.draining.Store(true)
+	for _, f := range s.onDrain {
+		f()
+	}
+	if graceful && s.opts.DrainDelay > 0 {
+		s.log.Info("draining: not ready any more, still answering", zap.Duration("for", s.opts.DrainDelay))
+		time.Sleep(s.opts.DrainDelay)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.DrainTimeout)
+	defer cancel()
+	results := make(chan error, 2)
+	parts := 0
+	if s.httpDone != nil {
+		parts++
+		go func() { results <- s.drainHTTP(ctx) }()
+	}
+	if s.grpcDone != nil {
+		parts++
+		go func() { results <- s.drainGRPC(ctx) }()
+	}
+	var err error
+	for range parts {
+		err = errors.Join(err, <-results)
+	}
+	if errors.Is(err, ErrCut) {
+		return ErrCut
+	}
+	return err
+}
+
+// drainHTTP stops listening, lets every connection that has a request, or is new and may still send one, finish, and only then calls
+// Shutdown: from that moment on net/http drops requests that it reads.
+func (s *Server) drainHTTP(ctx context.Context) error {
+	_ = s.httpLis.Close()
+	<-s.httpDone
+	s.conns.wait(ctx)
+	if err := s.http.Shutdown(ctx); err == nil {
+		return nil
+	}
+	_ = s.http.Close()
+	return ErrCut
+}
+
+func (s *Server) drainGRPC(ctx context.Context) error {
+	stopped := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		<-s.grpcDone
+		return nil
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-stopped
+		<-s.grpcDone
+		return ErrCut
+	}
+}
