@@ -227,4 +227,6 @@ type Route struct {
 	Path string `json:",omitempty"`
 	// Mesh says that Istio's VirtualService and the alias Service are wanted (Knative mode).
 	Mesh bool `json:",omitempty"`
+	// NoVirtualService says that the cluster does not know that kind; the alias Service is made all the same.
+	NoVirtualService bool `json:",omitempty"`
 }

@@ -179,7 +179,7 @@ func (r *resolver) knativeRoute() error {
 	if route.Path, err = r.path(); err != nil {
 		return err
 	}
-	route.Mesh = !in.DisableIstioVirtualHost
+	route.Mesh, route.NoVirtualService = !in.DisableIstioVirtualHost, r.snap.NoVirtualServices
 	route.Host = entry.Host
 	route.Address = "http://" + r.clusterHost(entry.Name)
 	if route.Mesh {

@@ -67,3 +67,14 @@ func (r *resolver) knative(c *plan.Component, ext *servingv1beta1.ComponentExten
 		c.Traffic = append(c.Traffic, serving.TrafficTarget{RevisionName: rolled, LatestRevision: ptr(false), Percent: ptr(100 - *p), Tag: "prev"})
 	}
 }
+
+// checkScale refuses what a HorizontalPodAutoscaler cannot do; a canary may have no share and still gets its one pod.
+func (r *resolver) checkScale() error {
+	for i := range r.plan.Components {
+		c := &r.plan.Components[i]
+		if c.Canary == nil && r.plan.Mode == serving.Standard && c.Scale.Class == serving.AutoscalerHPA && c.Scale.Min != nil && *c.Scale.Min == 0 {
+			return unsupported("spec.%s.minReplicas is 0, but a HorizontalPodAutoscaler keeps at least one pod: set it to 1, or annotation %s: keda, or use Knative mode", c.Role, serving.AnnotationAutoscalerClass)
+		}
+	}
+	return nil
+}

@@ -41,7 +41,7 @@ func Service(snap *plan.Snapshot, st *settings.Settings) (*plan.Plan, error) {
 		},
 		Around: &snap.Surroundings,
 	}}
-	for _, step := range []func() error{r.mode, r.components, r.checkNames, r.route} {
+	for _, step := range []func() error{r.mode, r.components, r.checkScale, r.checkNames, r.route} {
 		if err := step(); err != nil {
 			return nil, r.blocked(err)
 		}

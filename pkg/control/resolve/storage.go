@@ -92,7 +92,30 @@ func (r *resolver) manySources(role serving.ComponentRole, many []servingv1beta1
 		s.Sources = append(s.Sources, plan.Source{URI: u.URI, Path: path.Clean(target)})
 		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: u.URI + " at " + target, Why: fmt.Sprintf("spec.%s.storageUris[%d]; %s", role, i, how)})
 	}
+	if name := s.Container; name != "" && downloads(s.Sources) > 1 && !r.bringsMany(name) {
+		return plan.Storage{}, unsupported("spec.%s.storageUris lists several sources, but ClusterStorageContainer %q brings one at a time: set its supportsMultiModelDownload to true, or name another in storageContainerName", role, name)
+	}
 	return s, nil
+}
+
+// downloads counts the sources that an init container has to fetch.
+func downloads(sources []plan.Source) int {
+	n := 0
+	for _, s := range sources {
+		if !strings.HasPrefix(s.URI, "pvc://") && !strings.HasPrefix(s.URI, "oci") {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *resolver) bringsMany(name string) bool {
+	for i := range r.snap.StorageContainers {
+		if c := &r.snap.StorageContainers[i]; c.Name == name {
+			return deref(c.Spec.SupportsMultiModelDownload)
+		}
+	}
+	return false
 }
 
 var azureBlob = regexp.MustCompile(`^https://[^/]+\.blob\.core\.windows\.net/.+`)

@@ -1,0 +1,180 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// What routes match. The patterns are those that existing clusters have.
+const (
+	anyPath       = `^/.*$`
+	explainPath   = `^/v1/models/[\w-]+:explain$`
+	grpcPath      = `^/inference\.GRPCInferenceService/.*$`
+	grpcType      = `^application/grpc.*`
+	headerName    = "KServe-Isvc-Name"
+	headerNS      = "KServe-Isvc-Namespace"
+	defaultBudget = 60 // seconds
+)
+
+// routes builds the HTTPRoutes of one service.
+type routes struct {
+	p  *plan.Plan
+	st *settings.Settings
+}
+
+// HTTPRoutes are one route for each component's own host and one for the service's.
+func HTTPRoutes(p *plan.Plan, st *settings.Settings) []plan.Object {
+	r := routes{p, st}
+	var objects []plan.Object
+	for _, role := range []serving.ComponentRole{serving.Predictor, serving.Transformer, serving.Explainer} {
+		c := p.Component(role)
+		if c == nil {
+			continue
+		}
+		name := c.Name
+		if role == serving.Predictor {
+			name = names.PredictorRoute(p.Owner.Name)
+		}
+		objects = append(objects, r.route(name, []string{c.Host}, r.toComponent(c)))
+	}
+	var rules []gatewayv1.HTTPRouteRule
+	if e := p.Component(serving.Explainer); e != nil {
+		rules = append(rules, r.rule(e, matchPath(explainPath), clusterPort))
+	}
+	rules = append(rules, r.toComponent(p.Entry())...)
+	objects = append(objects, r.route(p.Owner.Name, append([]string{p.Route.Host}, p.Route.MoreHosts...), rules))
+	if p.Route.Path != "" {
+		objects = append(objects, r.pathRoute())
+	}
+	return objects
+}
+
+func (r routes) route(name string, hosts []string, rules []gatewayv1.HTTPRouteRule) *gatewayv1.HTTPRoute {
+	ns, gateway, _ := strings.Cut(r.st.Ingress.KServeGateway, "/")
+	hostnames := make([]gatewayv1.Hostname, 0, len(hosts))
+	for _, h := range hosts {
+		hostnames = append(hostnames, gatewayv1.Hostname(h))
+	}
+	return &gatewayv1.HTTPRoute{
+		TypeMeta: metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: without(r.p.Owner.Labels, r.st.DisallowedLabels()), Annotations: without(r.p.Owner.Annotations, r.st.DisallowedAnnotations()),
+		},
+		Spec: gatewayv1.HTTPRouteSpec{
+			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
+				Group: ptr(gatewayv1.Group(gatewayv1.GroupName)), Kind: ptr(gatewayv1.Kind("Gateway")),
+				Namespace: ptr(gatewayv1.Namespace(ns)), Name: gatewayv1.ObjectName(gateway),
+			}}},
+			Hostnames: hostnames,
+			Rules:     rules,
+		},
+	}
+}
+
+// toComponent sends everything to a component: gRPC to its gRPC port where it has both kinds of port.
+func (r routes) toComponent(c *plan.Component) []gatewayv1.HTTPRouteRule {
+	grpc, other := int32(0), int32(0)
+	for _, p := range ports(c) {
+		switch isGRPC := p.AppProtocol != nil || plan.IsGRPC(p.Name); {
+		case isGRPC && grpc == 0:
+			grpc = p.Port
+		case !isGRPC && other == 0:
+			other = p.Port
+		}
+	}
+	if grpc == 0 || other == 0 {
+		return []gatewayv1.HTTPRouteRule{r.rule(c, matchPath(anyPath), clusterPort)}
+	}
+	calls := matchPath(grpcPath)
+	calls.Headers = []gatewayv1.HTTPHeaderMatch{{Type: ptr(gatewayv1.HeaderMatchRegularExpression), Name: "content-type", Value: grpcType}}
+	return []gatewayv1.HTTPRouteRule{r.rule(c, calls, grpc), r.rule(c, matchPath(anyPath), other)}
+}
+
+func matchPath(pattern string) gatewayv1.HTTPRouteMatch {
+	return gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: ptr(gatewayv1.PathMatchRegularExpression), Value: &pattern}}
+}
+
+func (r routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port int32) gatewayv1.HTTPRouteRule {
+	out := gatewayv1.HTTPRouteRule{
+		Matches: []gatewayv1.HTTPRouteMatch{match},
+		Filters: []gatewayv1.HTTPRouteFilter{{
+			Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier,
+			RequestHeaderModifier: &gatewayv1.HTTPHeaderFilter{Set: []gatewayv1.HTTPHeader{
+				{Name: headerName, Value: r.p.Owner.Name}, {Name: headerNS, Value: r.p.Owner.Namespace},
+			}},
+		}},
+		BackendRefs: r.backends(c, port),
+	}
+	if !r.st.Ingress.DisableHTTPRouteTimeout {
+		seconds := int64(defaultBudget)
+		if c.TimeoutSeconds != nil {
+			seconds = *c.TimeoutSeconds
+		}
+		out.Timeouts = &gatewayv1.HTTPRouteTimeouts{Request: ptr(gatewayv1.Duration(fmt.Sprintf("%ds", seconds)))}
+	}
+	return out
+}
+
+// backends are the component's Service, and for the predictor those of its ready canaries with their shares.
+func (r routes) backends(c *plan.Component, port int32) []gatewayv1.HTTPBackendRef {
+	stable := r.backend(c.Name, port)
+	canaries := r.p.Canaries()
+	if c.Role != serving.Predictor || len(canaries) == 0 {
+		return []gatewayv1.HTTPBackendRef{stable}
+	}
+	refs := []gatewayv1.HTTPBackendRef{stable}
+	rest := int32(100)
+	for _, canary := range canaries {
+		if !canary.Canary.Ready {
+			continue
+		}
+		ref := r.backend(canary.Name, port)
+		ref.Weight = ptr(canary.Canary.Percent)
+		rest -= canary.Canary.Percent
+		refs = append(refs, ref)
+	}
+	refs[0].Weight = ptr(max(rest, 0))
+	return refs
+}
+
+func (r routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
+	return gatewayv1.HTTPBackendRef{BackendRef: gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
+		Group: ptr(gatewayv1.Group("")), Kind: ptr(gatewayv1.Kind("Service")), Name: gatewayv1.ObjectName(service),
+		Namespace: ptr(gatewayv1.Namespace(r.p.Owner.Namespace)), Port: ptr(port),
+	}}}
+}
+
+// pathRoute gives the service its path on the shared domain, and takes the path away before the model sees the request. It is a route of its own,
+// so that no other path of the shared domain is touched.
+func (r routes) pathRoute() *gatewayv1.HTTPRoute {
+	rule := r.rule(r.p.Entry(), gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: ptr(gatewayv1.PathMatchPathPrefix), Value: &r.p.Route.Path}}, clusterPort)
+	rule.Filters = append(rule.Filters, gatewayv1.HTTPRouteFilter{
+		Type: gatewayv1.HTTPRouteFilterURLRewrite,
+		URLRewrite: &gatewayv1.HTTPURLRewriteFilter{Path: &gatewayv1.HTTPPathModifier{
+			Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: ptr("/"),
+		}},
+	})
+	return r.route(names.Fit(r.p.Owner.Name+"-path"), []string{r.st.Ingress.Domain}, []gatewayv1.HTTPRouteRule{rule})
+}
+
+func without(m map[string]string, keys []string) map[string]string {
+	kept := maps.Clone(m)
+	for _, k := range keys {
+		delete(kept, k)
+	}
+	return kept
+}
+
+func ptr[T any](v T) *T { return &v }

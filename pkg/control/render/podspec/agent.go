@@ -1,0 +1,211 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package podspec
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+const (
+	agentContainer = "agent"
+	agentPort      = 9081
+)
+
+// injectAgent adds the agent that logs, batches or pulls models, as the pod's annotations ask.
+func injectAgent(pod *corev1.Pod, a Admission) error {
+	_, logs := pod.Annotations[serving.AnnotationInternalLogger]
+	_, pulls := pod.Annotations[serving.AnnotationInternalAgent]
+	_, batches := pod.Annotations[serving.AnnotationInternalBatcher]
+	if !logs && !pulls && !batches || container(&pod.Spec, agentContainer) != nil || len(pod.Spec.Containers) == 0 {
+		return nil
+	}
+	st := a.Settings
+	c := corev1.Container{
+		Name: agentContainer, Image: st.Agent.Image, Resources: resources(st.Agent),
+		Ports:           []corev1.ContainerPort{{Name: "agent-port", ContainerPort: agentPort, Protocol: corev1.ProtocolTCP}},
+		SecurityContext: pod.Spec.Containers[0].SecurityContext.DeepCopy(),
+	}
+	if pulls {
+		c.Args = append(c.Args, "--enable-puller", "--config-dir", pod.Annotations[serving.AnnotationInternalConfigMountPath], "--model-dir", pod.Annotations[serving.AnnotationInternalModelDir])
+	}
+	if batches {
+		c.Args = append(c.Args, batcherArgs(pod.Annotations, st)...)
+	}
+	var store *loggerStore
+	if logs {
+		store = storeOf(a.PredictorLogger, st)
+		c.Args = append(c.Args, loggerArgs(pod, a, store)...)
+	}
+	c.Args = append(c.Args, "--component-port", strconv.Itoa(int(componentPort(&pod.Spec))))
+	if err := agentProbe(pod, &c); err != nil {
+		return err
+	}
+	if err := accountCredentials(&pod.Spec, &c, pod.Annotations, st, a.Around); err != nil {
+		return err
+	}
+	if store != nil && store.path != "" {
+		if err := credentialsOf(store.account, &pod.Spec, &c, "", credentialInputs{st, a.Around}); err != nil {
+			return err
+		}
+	}
+	if st.Logger.CABundle != "" && logs {
+		addVolume(&pod.Spec, configMapVolume("agent-ca-bundle", st.Logger.CABundle, true))
+		addMount(&c, corev1.VolumeMount{Name: "agent-ca-bundle", MountPath: "/etc/tls/logger", ReadOnly: true})
+	}
+	if pulls {
+		addVolume(&pod.Spec, emptyDir("model-dir"))
+		addVolume(&pod.Spec, configMapVolume("model-config", pod.Annotations[serving.AnnotationInternalConfigVolumeName], false))
+		models := corev1.VolumeMount{Name: "model-dir", MountPath: plan.ModelPath}
+		addMount(&c, models)
+		addMount(&c, corev1.VolumeMount{Name: "model-config", MountPath: plan.ModelConfigPath})
+		if server := container(&pod.Spec, servingContainer); server != nil {
+			addMount(server, models)
+		}
+	}
+	pod.Spec.Containers = append(pod.Spec.Containers, c)
+	return nil
+}
+
+func batcherArgs(annotations map[string]string, st *settings.Settings) []string {
+	args := []string{"--enable-batcher"}
+	for _, f := range []struct{ flag, key, operator, builtIn string }{
+		{"--max-batchsize", serving.AnnotationInternalBatcherMaxBatchSize, st.Batcher.MaxBatchSize, "32"},
+		{"--max-latency", serving.AnnotationInternalBatcherMaxLatency, st.Batcher.MaxLatency, "5000"},
+	} {
+		value, ok := annotations[f.key]
+		if !ok && f.operator != f.builtIn { // the agent knows its own defaults; only another wish of the operator is passed on
+			value = f.operator
+		}
+		if value != "" {
+			args = append(args, f.flag, value)
+		}
+	}
+	return args
+}
+
+// loggerStore is where payloads are stored when they go to a bucket.
+type loggerStore struct {
+	path, format, marshaller, interval, account string
+	batch                                       *int
+}
+
+// storeOf reads the store from the predictor's logger, else from the operator's settings.
+func storeOf(l *servingv1beta1.LoggerSpec, st *settings.Settings) *loggerStore {
+	s := &loggerStore{marshaller: st.Logger.MarshallerURL, interval: st.Logger.BatchInterval, batch: st.Logger.BatchSize, account: "logger-sa"}
+	if o := st.Logger.Storage; o != nil {
+		s.path, s.format = o.Path, o.Parameters["format"]
+		if o.ServiceAccount != "" {
+			s.account = o.ServiceAccount
+		}
+	}
+	if l == nil {
+		return s
+	}
+	if l.Storage != nil {
+		s.path, s.format = "", l.Storage.Parameters["format"]
+		if l.Storage.Path != nil {
+			s.path = *l.Storage.Path
+		}
+		if l.Storage.ServiceAccountName != "" {
+			s.account = l.Storage.ServiceAccountName
+		}
+	}
+	if l.MarshallerURL != nil {
+		s.marshaller = *l.MarshallerURL
+	}
+	if l.BatchSize != nil {
+		s.batch = l.BatchSize
+	}
+	if l.BatchInterval != nil {
+		s.interval = *l.BatchInterval
+	}
+	return s
+}
+
+func loggerArgs(pod *corev1.Pod, a Admission, store *loggerStore) []string {
+	ann, st := pod.Annotations, a.Settings
+	url, ok := ann[serving.AnnotationInternalLoggerSinkURL]
+	if !ok {
+		url = st.Logger.DefaultURL
+	}
+	mode := ann[serving.AnnotationInternalLoggerMode]
+	if mode == "" {
+		mode = string(servingv1beta1.LogAll)
+	}
+	args := []string{
+		"--log-url", url, "--source-uri", pod.Name, "--log-mode", mode, "--inference-service", pod.Labels[serving.LabelInferenceService],
+		"--namespace", a.Namespace, "--endpoint", pod.Labels[serving.LabelEndpoint], "--component", pod.Labels[serving.LabelComponent],
+	}
+	add := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag, value)
+		}
+	}
+	add("--log-store-path", store.path)
+	add("--log-store-format", store.format)
+	add("--log-marshaller-url", store.marshaller)
+	if store.batch != nil {
+		add("--log-batch-size", strconv.Itoa(*store.batch))
+	}
+	add("--log-batch-interval", store.interval)
+	add("--metadata-headers", ann[serving.AnnotationInternalLoggerHeaders])
+	if keys := ann[serving.AnnotationInternalLoggerAnnotations]; keys != "" {
+		var pairs []string
+		for key := range strings.SplitSeq(keys, ",") {
+			if v, ok := ann[key]; ok {
+				pairs = append(pairs, key+"="+v)
+			}
+		}
+		add("--metadata-annotations", strings.Join(pairs, ","))
+	}
+	add("--logger-ca-cert-file", st.Logger.CACertFile)
+	return append(args, "--logger-tls-skip-verify", strconv.FormatBool(st.Logger.TLSSkipVerify))
+}
+
+// componentPort is where the agent sends requests on to.
+func componentPort(pod *corev1.PodSpec) int32 {
+	if c := container(pod, transformerContainer); c != nil {
+		return firstPort(c)
+	}
+	return firstPort(container(pod, servingContainer))
+}
+
+// agentProbe makes the agent ready when the server is: it gets the server's probe, or what Knative's proxy knows about it.
+func agentProbe(pod *corev1.Pod, c *corev1.Container) error {
+	if proxy := container(&pod.Spec, queueProxy); proxy != nil {
+		c.Env = append([]corev1.EnvVar{}, proxy.Env...)
+		putEnv(proxy, corev1.EnvVar{Name: "USER_PORT", Value: strconv.Itoa(agentPort)})
+		return nil
+	}
+	front := container(&pod.Spec, transformerContainer)
+	if front == nil {
+		front = &pod.Spec.Containers[0]
+	}
+	path := "/"
+	if p := front.ReadinessProbe; p != nil && (p.HTTPGet != nil || p.TCPSocket != nil) {
+		raw, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("write the readiness probe of container %s: %w", front.Name, err)
+		}
+		c.Env = append(c.Env, corev1.EnvVar{Name: "SERVING_READINESS_PROBE", Value: string(raw)})
+		if p.HTTPGet != nil && p.HTTPGet.Path != "" {
+			path = p.HTTPGet.Path
+		}
+	}
+	c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+		Path: path, Port: intstr.FromInt32(agentPort), HTTPHeaders: []corev1.HTTPHeader{{Name: "K-Network-Probe", Value: "queue"}},
+	}}}
+	return nil
+}
