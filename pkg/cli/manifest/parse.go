@@ -1,0 +1,212 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// document is one part of a file between the lines that hold "---".
+type document struct {
+	text   []byte
+	before int // lines before it
+}
+
+// split cuts a stream at its document marks. A mark inside a block scalar would have to be indented, so lines decide.
+func split(data []byte) []document {
+	var docs []document
+	start, startLine, line := 0, 0, 0
+	for pos := 0; pos <= len(data); {
+		end := bytes.IndexByte(data[pos:], '\n')
+		if end < 0 {
+			end = len(data)
+		} else {
+			end += pos
+		}
+		text := data[pos:end]
+		if rest, ok := bytes.CutPrefix(text, []byte("---")); ok && (len(bytes.TrimSpace(rest)) == 0 || rest[0] == ' ' || rest[0] == '\t') {
+			docs = append(docs, document{data[start:pos], startLine})
+			// What follows the mark on its line (usually a comment) belongs to the next document.
+			start, startLine = pos+3, line
+		}
+		if end == len(data) {
+			break
+		}
+		pos = end + 1
+		line++
+	}
+	return append(docs, document{data[start:], startLine})
+}
+
+// hasContent tells a document from one of blank lines and comments.
+func (d document) hasContent() bool {
+	for line := range bytes.Lines(d.text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("...")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse reads the objects in one stream of YAML or JSON documents.
+func Parse(source string, data []byte) ([]*Object, []Fault) {
+	var objects []*Object
+	var faults []Fault
+	number := 0
+	for _, doc := range split(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
+		if !doc.hasContent() {
+			continue
+		}
+		number++
+		at := Fault{Source: source, Document: number, Line: doc.before + 1}
+		raw, err := yaml.YAMLToJSONStrict(doc.text)
+		if err != nil {
+			faults = append(faults, syntaxFault(at, doc.before, err))
+			continue
+		}
+		o, f := decode(raw, &Object{Source: source, Document: number, Line: firstLine(doc), tree: newTree(doc.text, doc.before)})
+		objects, faults = append(objects, o...), append(faults, f...)
+	}
+	return objects, faults
+}
+
+func firstLine(d document) int {
+	n := d.before
+	for line := range bytes.Lines(d.text) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return n
+		}
+	}
+	return d.before + 1
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): `) //nolint:gochecknoglobals // a constant
+
+// syntaxFault moves the line that the YAML reader told from the document to the file.
+func syntaxFault(at Fault, before int, err error) Fault {
+	text := err.Error()
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
+			at.Line = before + n
+		}
+	}
+	text = text[strings.LastIndex(text, "yaml: ")+len("yaml: "):]
+	text = strings.Join(strings.Fields(yamlLine.ReplaceAllString(strings.TrimPrefix(text, "unmarshal errors:"), "")), " ")
+	switch {
+	case strings.Contains(text, "already set in map"), strings.Contains(text, "already defined"):
+		at.Message = "not valid YAML: " + text + "; keep one of the two"
+	case strings.Contains(text, "tab character"):
+		at.Message = "not valid YAML: " + text + "; indent with spaces"
+	case strings.Contains(text, "cannot start any token"):
+		at.Message = "not valid YAML: " + text + "; quote text that starts with @, ` or %"
+	default:
+		at.Message = "not valid YAML: " + text
+	}
+	return at
+}
+
+// header is what every object has.
+type header struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Items      []json.RawMessage `json:"items"`
+	Metadata   struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+		Namespace    string `json:"namespace"`
+	} `json:"metadata"`
+}
+
+func decode(raw []byte, o *Object) ([]*Object, []Fault) {
+	fault := func(path, message string) []Fault {
+		return []Fault{{
+			Source: o.Source, Document: o.Document, Line: o.tree.line(path, o.Line), Path: path, Message: message,
+		}}
+	}
+	var h header
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, fault("", fmt.Sprintf("an object is expected (apiVersion, kind, metadata, spec), got %s", jsonKind(raw)))
+	}
+	// Mistyped headers are told by the typed decoding below, with the rest.
+	headerErr := json.Unmarshal(raw, &h)
+	switch {
+	case h.APIVersion == "":
+		return nil, fault("apiVersion", "missing or no text; for an InferenceService write serving.kserve.io/v1beta1")
+	case h.Kind == "":
+		return nil, fault("kind", "missing or no text; for example InferenceService")
+	}
+	if h.Kind == "List" {
+		return decodeList(h.Items, o)
+	}
+	gv, err := schema.ParseGroupVersion(h.APIVersion)
+	if err != nil {
+		return nil, fault("apiVersion", fmt.Sprintf("%q is not group/version", h.APIVersion))
+	}
+	o.Kind = gv.WithKind(h.Kind)
+	fresh, message := newValue(o.Kind)
+	if fresh == nil {
+		path := "kind"
+		if strings.HasPrefix(message, "the apiVersion") {
+			path = "apiVersion"
+		}
+		return nil, fault(path, message)
+	}
+	o.Name, o.Namespace = h.Metadata.Name, h.Metadata.Namespace
+	faults := o.decodeStrict(raw, fresh)
+	if o.Name == "" && headerErr == nil {
+		message := "missing"
+		if h.Metadata.GenerateName != "" {
+			message = "missing; generateName needs an API server, write a name"
+		}
+		faults = append(faults, o.Fault("metadata.name", message))
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	if o.Namespace == "" && !clusterScoped(o.Kind) {
+		o.Namespace = DefaultNamespace
+	}
+	return []*Object{o}, nil
+}
+
+// DefaultNamespace is where an object without a namespace is taken to be.
+const DefaultNamespace = "default"
+
+func decodeList(items []json.RawMessage, list *Object) ([]*Object, []Fault) {
+	var objects []*Object
+	var faults []Fault
+	for i, raw := range items {
+		at := &Object{Source: list.Source, Document: list.Document, Line: list.tree.line(fmt.Sprintf("items[%d]", i), list.Line)}
+		o, f := decode(raw, at)
+		for j := range f {
+			f[j].Path = strings.TrimSuffix(fmt.Sprintf("items[%d].%s", i, f[j].Path), ".")
+			f[j].Line = list.tree.line(f[j].Path, f[j].Line)
+		}
+		objects, faults = append(objects, o...), append(faults, f...)
+	}
+	return objects, faults
+}
+
+func jsonKind(raw []byte) string {
+	switch {
+	case len(raw) == 0, bytes.Equal(raw, []byte("null")):
+		return "nothing"
+	case raw[0] == '[':
+		return "a list"
+	case raw[0] == '"':
+		return "a text"
+	default:
+		return "a plain value"
+	}
+}

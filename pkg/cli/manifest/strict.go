@@ -1,0 +1,303 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	sigsjson "sigs.k8s.io/json"
+)
+
+// maxMistypes bounds how many wrong types of one document are told: each costs one more decoding.
+const maxMistypes = 20
+
+// decodeStrict fills o.Value and returns a fault for each unknown field and each value of a wrong type.
+func (o *Object) decodeStrict(raw []byte, fresh func() any) []Fault {
+	var faults []Fault
+	value := fresh()
+	for range maxMistypes {
+		strict, err := sigsjson.UnmarshalStrict(raw, value)
+		if err == nil {
+			for _, e := range strict {
+				faults = append(faults, o.strictFault(e, value))
+			}
+			break
+		}
+		path, message := mistype(raw, err, fresh)
+		faults = append(faults, o.Fault(path, message))
+		// Look for further faults in what is left without the wrong value.
+		rest, removed := without(raw, SplitPath(path))
+		if path == "" || !removed {
+			break
+		}
+		raw, value = rest, fresh()
+	}
+	o.Value = value
+	return faults
+}
+
+// strictFault turns "unknown field \"spec.x\"" into a fault with a suggestion.
+func (o *Object) strictFault(err error, value any) Fault {
+	text := err.Error()
+	what, quoted, ok := strings.Cut(text, ` "`)
+	if !ok {
+		return o.Fault("", text)
+	}
+	path := strings.TrimSuffix(quoted, `"`)
+	if strings.HasPrefix(what, "duplicate") {
+		return o.Fault(path, "given twice; keep one of the two")
+	}
+	return o.Fault(path, "unknown field"+suggest(reflect.TypeOf(value), SplitPath(path)))
+}
+
+// suggest names the known field that the last key was probably meant to be, else the known fields.
+func suggest(t reflect.Type, keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	for _, key := range keys[:len(keys)-1] {
+		if t = step(t, key); t == nil {
+			return ""
+		}
+	}
+	known := slices.Sorted(maps.Keys(fields(t)))
+	last := keys[len(keys)-1]
+	best, distance := "", 3
+	for _, name := range known {
+		if d := edits(strings.ToLower(name), strings.ToLower(last)); d < distance {
+			best, distance = name, d
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf("; did you mean %q?", best)
+	case len(known) > 0 && len(known) <= 16:
+		return "; known here: " + strings.Join(known, ", ")
+	default:
+		return "; remove it or correct its name"
+	}
+}
+
+func step(t reflect.Type, key string) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return fields(t)[key]
+	case reflect.Map, reflect.Slice:
+		return t.Elem()
+	default:
+		return nil
+	}
+}
+
+// fields lists the JSON names of a struct's fields with those of the structs inlined in it.
+func fields(t reflect.Type) map[string]reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	found := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return found
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case strings.Contains(options, "inline") || (f.Anonymous && name == ""):
+			maps.Copy(found, fields(f.Type))
+		case name != "":
+			found[name] = f.Type
+		default:
+			found[f.Name] = f.Type
+		}
+	}
+	return found
+}
+
+// edits is the Levenshtein distance of two short words.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// mistype finds the path of the value that cannot be decoded and says what is wrong with it.
+func mistype(raw []byte, err error, fresh func() any) (path, message string) {
+	var tree any
+	if json.Unmarshal(raw, &tree) != nil {
+		return "", err.Error()
+	}
+	// The decoder's own path leaves indexes out and types with a decoder of their own tell none: the culprit is the
+	// value without which the error is another one.
+	keys := culprit(tree, nil, func(candidate []string) bool {
+		rest, ok := without(raw, candidate)
+		if !ok {
+			return false
+		}
+		_, e := sigsjson.UnmarshalStrict(rest, fresh())
+		return e == nil || e.Error() != err.Error()
+	})
+	path = joinPath(tree, keys)
+	got := at(tree, keys)
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) && te.Type != nil {
+		return path, fmt.Sprintf("%s is expected, got %s", goKind(te.Type), show(got))
+	}
+	if m := err.Error(); strings.Contains(m, "quantities must match") {
+		return path, fmt.Sprintf(`%s is no quantity; write for example 500m, 2 or 1Gi`, show(got))
+	}
+	return path, fmt.Sprintf("%s: %s", show(got), strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// culprit descends to the deepest value whose removal changes the error.
+func culprit(v any, keys []string, changes func([]string) bool) []string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if next := append(slices.Clone(keys), k); changes(next) {
+				return culprit(v[k], next, changes)
+			}
+		}
+	case []any:
+		for i := range v {
+			if next := append(slices.Clone(keys), strconv.Itoa(i)); changes(next) {
+				return culprit(v[i], next, changes)
+			}
+		}
+	}
+	return keys
+}
+
+func at(v any, keys []string) any {
+	for _, k := range keys {
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[k]
+		case []any:
+			i, err := strconv.Atoi(k)
+			if err != nil || i < 0 || i >= len(c) {
+				return nil
+			}
+			v = c[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// without is raw with the value at keys left out; an element of a list becomes null, so that the others keep their index.
+func without(raw []byte, keys []string) ([]byte, bool) {
+	if len(keys) == 0 {
+		return raw, false
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var tree any
+	if d.Decode(&tree) != nil {
+		return raw, false
+	}
+	last := keys[len(keys)-1]
+	switch c := at(tree, keys[:len(keys)-1]).(type) {
+	case map[string]any:
+		if _, ok := c[last]; !ok {
+			return raw, false
+		}
+		delete(c, last)
+	case []any:
+		i, err := strconv.Atoi(last)
+		if err != nil || i < 0 || i >= len(c) {
+			return raw, false
+		}
+		c[i] = nil
+	default:
+		return raw, false
+	}
+	out, err := json.Marshal(tree)
+	return out, err == nil
+}
+
+// joinPath writes keys the way Kubernetes does.
+func joinPath(tree any, keys []string) string {
+	var b strings.Builder
+	for i, k := range keys {
+		_, inList := at(tree, keys[:i]).([]any)
+		switch {
+		case inList || strings.ContainsAny(k, "./[]"):
+			b.WriteString("[" + k + "]")
+		case i > 0:
+			b.WriteString("." + k)
+		default:
+			b.WriteString(k)
+		}
+	}
+	return b.String()
+}
+
+func goKind(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number, not negative,"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "a text"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	default:
+		return "an object with fields"
+	}
+}
+
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case map[string]any:
+		return "an object with fields"
+	case []any:
+		return "a list"
+	case string:
+		if len(v) > 40 {
+			v = v[:37] + "..."
+		}
+		return fmt.Sprintf("the text %q (quoted values are texts)", v)
+	case float64:
+		return "the number " + strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,191 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package predict
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
+)
+
+func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, error) {
+	form, err := body.v2()
+	if err != nil {
+		return nil, err
+	}
+	request, err := o.inferRequest(form)
+	if err != nil {
+		return nil, err
+	}
+	dial := []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer), grpc.MaxCallSendMsgSize(maxAnswer)),
+	}
+	if o.Host != "" {
+		dial = append(dial, grpc.WithAuthority(o.Host))
+	}
+	conn, err := grpc.NewClient("passthrough:///"+o.GRPCAddr, dial...)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "--grpc-address %q: %w", o.GRPCAddr, err)
+	}
+	defer conn.Close()
+	for _, h := range o.Headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return nil, exit.Errorf(exit.Usage, "--header %q is not like 'Name: value'", h)
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value))
+	}
+	start := time.Now()
+	response, err := inferencev2.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, request)
+	answer := &Answer{Model: o.Model, Protocol: GRPC, Target: o.GRPCAddr, Status: "OK", LatencyMS: milliseconds(time.Since(start))}
+	if err != nil {
+		s := status.Convert(err)
+		if (s.Code() == codes.Unavailable && strings.Contains(s.Message(), "connection error")) || ctx.Err() != nil {
+			return nil, o.unreachable(ctx, o.GRPCAddr, fmt.Errorf("%s", s.Message()))
+		}
+		answer.Status, answer.failed = s.Code().String(), true
+		if answer.Body, err = json.Marshal(map[string]string{"error": s.Message()}); err != nil {
+			return nil, fmt.Errorf("print the error: %w", err)
+		}
+		return answer, nil
+	}
+	answer.Body, err = protojson.MarshalOptions{UseProtoNames: true}.Marshal(response)
+	if err != nil {
+		return nil, fmt.Errorf("print the answer: %w", err)
+	}
+	return answer, nil
+}
+
+func (o Options) inferRequest(form *v2Request) (*inferencev2.ModelInferRequest, error) {
+	request := &inferencev2.ModelInferRequest{ModelName: o.Model, Id: form.ID}
+	var err error
+	if request.Parameters, err = parameters(form.Parameters); err != nil {
+		return nil, err
+	}
+	for _, in := range form.Inputs {
+		t := &inferencev2.ModelInferRequest_InferInputTensor{
+			Name: in.Name, Datatype: strings.ToUpper(in.Datatype), Shape: in.Shape,
+		}
+		if t.Parameters, err = parameters(in.Parameters); err != nil {
+			return nil, err
+		}
+		leaves := flattenAny(in.Data, nil)
+		if t.Contents, err = contents(t.GetDatatype(), leaves); err != nil {
+			return nil, exit.Errorf(exit.Invalid, "input %q: %w", in.Name, err)
+		}
+		request.Inputs = append(request.Inputs, t)
+	}
+	return request, nil
+}
+
+// flattenAny is the leaves of data, which V2 allows flat or nested.
+func flattenAny(v any, into []any) []any {
+	list, ok := v.([]any)
+	if !ok {
+		return append(into, v)
+	}
+	for _, e := range list {
+		into = flattenAny(e, into)
+	}
+	return into
+}
+
+func parameters(from map[string]any) (map[string]*inferencev2.InferParameter, error) {
+	if len(from) == 0 {
+		return nil, nil //nolint:nilnil // no parameters are an absent map on the wire
+	}
+	out := map[string]*inferencev2.InferParameter{}
+	for name, v := range from {
+		p := &inferencev2.InferParameter{}
+		switch v := v.(type) {
+		case bool:
+			p.ParameterChoice = &inferencev2.InferParameter_BoolParam{BoolParam: v}
+		case string:
+			p.ParameterChoice = &inferencev2.InferParameter_StringParam{StringParam: v}
+		case json.Number:
+			n, err := v.Int64()
+			if err != nil {
+				return nil, exit.Errorf(exit.Invalid, "parameter %q is %s: gRPC parameters are whole numbers, texts or booleans", name, v)
+			}
+			p.ParameterChoice = &inferencev2.InferParameter_Int64Param{Int64Param: n}
+		default:
+			return nil, exit.Errorf(exit.Invalid, "parameter %q is %s: gRPC parameters are whole numbers, texts or booleans", name, kindOf(v))
+		}
+		out[name] = p
+	}
+	return out, nil
+}
+
+// contents puts values into the field of their datatype.
+func contents(datatype string, values []any) (*inferencev2.InferTensorContents, error) {
+	c := &inferencev2.InferTensorContents{}
+	var err error
+	switch datatype {
+	case "BOOL":
+		c.BoolContents, err = convert(values, func(v any) (b bool, ok bool) { b, ok = v.(bool); return b, ok })
+	case "INT8", "INT16", "INT32":
+		c.IntContents, err = convert(values, func(v any) (int32, bool) {
+			n, e := strconv.ParseInt(fmt.Sprint(v), 10, 32)
+			return int32(n), e == nil
+		})
+	case "INT64":
+		c.Int64Contents, err = convert(values, func(v any) (int64, bool) {
+			n, e := strconv.ParseInt(fmt.Sprint(v), 10, 64)
+			return n, e == nil
+		})
+	case "UINT8", "UINT16", "UINT32":
+		c.UintContents, err = convert(values, func(v any) (uint32, bool) {
+			n, e := strconv.ParseUint(fmt.Sprint(v), 10, 32)
+			return uint32(n), e == nil
+		})
+	case "UINT64":
+		c.Uint64Contents, err = convert(values, func(v any) (uint64, bool) {
+			n, e := strconv.ParseUint(fmt.Sprint(v), 10, 64)
+			return n, e == nil
+		})
+	case "FP32":
+		c.Fp32Contents, err = convert(values, func(v any) (float32, bool) {
+			n, e := strconv.ParseFloat(fmt.Sprint(v), 32)
+			return float32(n), e == nil
+		})
+	case "FP64":
+		c.Fp64Contents, err = convert(values, func(v any) (float64, bool) {
+			n, e := strconv.ParseFloat(fmt.Sprint(v), 64)
+			return n, e == nil
+		})
+	case "BYTES":
+		c.BytesContents, err = convert(values, func(v any) ([]byte, bool) { s, ok := v.(string); return []byte(s), ok })
+	default:
+		return nil, fmt.Errorf("datatype %q cannot be sent from JSON; use BOOL, INT8 to INT64, UINT8 to UINT64, FP32, FP64 or BYTES", datatype)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", datatype, err)
+	}
+	return c, nil
+}
+
+func convert[T any](values []any, one func(any) (T, bool)) ([]T, error) {
+	out := make([]T, len(values))
+	for i, v := range values {
+		var ok bool
+		if out[i], ok = one(v); !ok {
+			return nil, fmt.Errorf("element %d is %s", i, kindOf(v))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,261 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package predict sends one inference request over V1 REST, V2 REST or V2 gRPC and prints the answer and how long it took.
+//
+// Called by: cli.
+// Next: any server of these protocols, among them the one that cli/run starts.
+package predict
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+)
+
+// The protocols that a request can be sent over.
+const (
+	V1   = "v1"
+	V2   = "v2"
+	GRPC = "grpc"
+)
+
+// maxAnswer bounds what a server may make this program hold.
+const maxAnswer = 1 << 30
+
+// Options are what the flags set.
+type Options struct {
+	Model    string
+	Protocol string // empty: as the request's body is written
+	URL      string
+	GRPCAddr string
+	File     string
+	Data     string
+	Host     string
+	Headers  []string
+	Timeout  time.Duration
+	Output   output.Format
+}
+
+// BindFlags declares the flags.
+func (o *Options) BindFlags(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.File, "file", "f", "", `JSON file with the request's body; "-" reads stdin`)
+	flags.StringVarP(&o.Data, "data", "d", "", "the request's body, inline")
+	flags.StringVarP(&o.Protocol, "protocol", "p", "", `v1, v2 or grpc; without it, v1 for {"instances": …} and v2 for {"inputs": …}`)
+	flags.StringVar(&o.URL, "url", "http://localhost:8080", "base URL of the server, for v1 and v2")
+	flags.StringVar(&o.GRPCAddr, "grpc-address", "localhost:8081", "host:port of the server, for grpc")
+	flags.StringVar(&o.Host, "host", "", "Host header, as a cluster's ingress routes by it")
+	flags.StringArrayVarP(&o.Headers, "header", "H", nil, "further header, as 'Name: value'; may be repeated")
+	flags.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for the answer")
+	o.Output = output.Table
+	flags.VarP(&o.Output, "output", "o", "table prints the answer's body, json and yaml wrap it with status and latency")
+}
+
+// Command is `kserve predict`.
+func Command(streams output.Streams) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "predict MODEL (-f FILE | -d JSON)",
+		Short: "Send one request over V1, V2 or gRPC; print the answer and its latency",
+		Long: `Send one inference request to a running model and print the answer on stdout, the latency on stderr.
+
+The body is JSON in V1 form, {"instances": [[…], …]}, or in V2 form, {"inputs": [{"name", "shape", "datatype", "data"}]}.
+A rectangular V1 body can be sent over v2 and grpc too: it becomes one input named input-0.`,
+		Example: `  kserve predict sklearn-iris -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'
+  kserve predict sklearn-iris -p grpc -f request.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Model = args[0]
+			return Run(cmd.Context(), o, streams)
+		},
+	}
+	o.BindFlags(cmd.Flags())
+	return cmd
+}
+
+// Answer is what came back.
+type Answer struct {
+	Model     string          `json:"model"`
+	Protocol  string          `json:"protocol"`
+	Target    string          `json:"target"`
+	Status    string          `json:"status"`
+	LatencyMS float64         `json:"latencyMs"`
+	Body      json.RawMessage `json:"answer"`
+
+	failed bool
+}
+
+// Run sends the request that o describes and prints the answer.
+func Run(ctx context.Context, o Options, streams output.Streams) error {
+	body, err := o.body(streams.In)
+	if err != nil {
+		return err
+	}
+	if o.Protocol == "" {
+		o.Protocol = body.natural()
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	var answer *Answer
+	switch o.Protocol {
+	case V1:
+		answer, err = o.sendV1(ctx, body)
+	case V2:
+		answer, err = o.sendV2(ctx, body)
+	case GRPC:
+		answer, err = o.sendGRPC(ctx, body)
+	default:
+		return exit.Errorf(exit.Usage, "--protocol %q is none of v1, v2, grpc", o.Protocol)
+	}
+	if err != nil {
+		return err
+	}
+	if err := answer.print(o.Output, streams); err != nil {
+		return err
+	}
+	if answer.failed {
+		return exit.Silent(exit.Failed)
+	}
+	return nil
+}
+
+func (a *Answer) print(format output.Format, streams output.Streams) error {
+	if format != output.Table {
+		return output.Write(streams.Out, format, a)
+	}
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, a.Body, "", "  ") != nil {
+		pretty.Reset()
+		pretty.Write(a.Body)
+	}
+	pretty.WriteByte('\n')
+	if _, err := streams.Out.Write(pretty.Bytes()); err != nil {
+		return err
+	}
+	paint := output.NewPaint(streams.Err)
+	status := paint.Good(a.Status)
+	if a.failed {
+		status = paint.Bad(a.Status)
+	}
+	_, err := fmt.Fprintf(streams.Err, "%s in %.1f ms over %s from %s\n", status, a.LatencyMS, a.Protocol, a.Target)
+	return err
+}
+
+func (o Options) body(stdin io.Reader) (*requestBody, error) {
+	var raw []byte
+	var err error
+	switch {
+	case o.File != "" && o.Data != "":
+		return nil, exit.Errorf(exit.Usage, "--file and --data are both given; use one")
+	case o.Data != "":
+		raw = []byte(o.Data)
+	case o.File == "-":
+		raw, err = io.ReadAll(stdin)
+	case o.File != "":
+		raw, err = os.ReadFile(o.File)
+	default:
+		return nil, exit.Errorf(exit.Usage, "no request: give a JSON file with --file or the JSON itself with --data")
+	}
+	if err != nil {
+		return nil, exit.Errorf(exit.Invalid, "read the request: %w", err)
+	}
+	return parseBody(raw)
+}
+
+func (o Options) sendV1(ctx context.Context, body *requestBody) (*Answer, error) {
+	if body.natural() == V2 {
+		return nil, exit.Errorf(exit.Invalid, `the body has "inputs", which is the V2 form; send it with --protocol v2 or grpc`)
+	}
+	return o.post(ctx, "/v1/models/"+url.PathEscape(o.Model)+":predict", body.raw)
+}
+
+func (o Options) sendV2(ctx context.Context, body *requestBody) (*Answer, error) {
+	raw := body.raw
+	if body.natural() == V1 {
+		request, err := body.v2()
+		if err != nil {
+			return nil, err
+		}
+		if raw, err = json.Marshal(request); err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+	}
+	return o.post(ctx, "/v2/models/"+url.PathEscape(o.Model)+"/infer", raw)
+}
+
+func (o Options) post(ctx context.Context, path string, body []byte) (*Answer, error) {
+	base, err := url.Parse(o.URL)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, exit.Errorf(exit.Usage, "--url %q is not like http://localhost:8080", o.URL)
+	}
+	target := strings.TrimSuffix(base.String(), "/") + path
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "--url: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for _, h := range o.Headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, exit.Errorf(exit.Usage, "--header %q is not like 'Name: value'", h)
+		}
+		request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if o.Host != "" {
+		request.Host = o.Host
+	}
+	start := time.Now()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, o.unreachable(ctx, base.Host, err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	took := time.Since(start)
+	if err != nil {
+		return nil, o.unreachable(ctx, base.Host, err)
+	}
+	return &Answer{
+		Model: o.Model, Protocol: o.Protocol, Target: target, Status: response.Status,
+		LatencyMS: milliseconds(took), Body: asJSON(raw), failed: response.StatusCode >= 300,
+	}, nil
+}
+
+func (o Options) unreachable(ctx context.Context, address string, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return exit.Errorf(exit.Unreachable, "no answer from %s within %s; --timeout waits longer", address, o.Timeout)
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return exit.Errorf(exit.Unreachable, "reach %s: %w; start a server with: kserve run -f FILE", address, err)
+}
+
+// asJSON keeps a body that is JSON and turns any other into a JSON text.
+func asJSON(raw []byte) json.RawMessage {
+	if json.Valid(raw) {
+		return raw
+	}
+	text, err := json.Marshal(string(raw))
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return text
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
