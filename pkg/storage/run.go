@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
 	"github.com/kserve-go/kserve-go/pkg/storage/unpack"
 )
@@ -19,7 +20,7 @@ import (
 type run struct {
 	f      *Fetcher
 	p      Provider
-	ref    provider.Ref
+	ref    modelref.Ref
 	source string
 	place  *place
 	stats  *stats

@@ -10,7 +10,6 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
 	"github.com/kserve-go/kserve-go/pkg/storage/unpack"
 )
@@ -27,7 +27,7 @@ import (
 // Both methods must be safe for concurrent use, honour ctx, and return a *provider.Error where they know what went wrong.
 type Provider interface {
 	// List returns every file that the reference names, or an error of kind NotFound when there is none.
-	List(ctx context.Context, ref provider.Ref) (provider.Listing, error)
+	List(ctx context.Context, ref modelref.Ref) (provider.Listing, error)
 	// Open reads n bytes from off; n < 0 means to the end. It fails with kind Changed when the object is no longer of the listed
 	// version. The caller closes the reader; a reader that ends early is a failure that the engine sees by itself.
 	Open(ctx context.Context, obj provider.Object, off, n int64) (io.ReadCloser, error)
@@ -35,8 +35,10 @@ type Provider interface {
 
 // Options configure a Fetcher. Zero fields take the defaults named beside them.
 type Options struct {
-	// Providers by scheme; "" is a plain path.
-	Providers map[string]Provider
+	// Providers by the kind of place that a URI means.
+	Providers map[modelref.Store]Provider
+	// CheckScheme, when set, may refuse a scheme by the operator's policy.
+	CheckScheme func(scheme string) error
 	// Log gets one line per decision and per retry; nil is silent.
 	Log *zap.Logger
 	// Parallel is how many ranges and files are read at once: 16.
@@ -117,7 +119,7 @@ func (f *Fetcher) Fetch(ctx context.Context, uri, dir string) (res Result, err e
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{f: f, p: p, ref: ref, source: describe(ref), stats: newStats(describe(ref), dir)}
+	r := &run{f: f, p: p, ref: ref, source: ref.String(), stats: newStats(ref.String(), dir)}
 	r.log = f.o.Log.With(zap.String("source", r.source), zap.String("target", dir))
 	stop := r.stats.report(f.o.Progress, f.o.ProgressEvery)
 	defer func() { stop(err) }()
@@ -146,7 +148,7 @@ func (f *Fetcher) Locate(ctx context.Context, uri string) (string, bool) {
 		return "", false
 	}
 	local, ok := p.(interface {
-		Locate(ref provider.Ref) (name, root string, err error)
+		Locate(ref modelref.Ref) (name, root string, err error)
 	})
 	if !ok {
 		return "", false
@@ -159,33 +161,28 @@ func (f *Fetcher) Locate(ctx context.Context, uri string) (string, bool) {
 	return name, err == nil && !list.Single
 }
 
-// provider finds who serves the URI's scheme.
-func (f *Fetcher) provider(uri string) (provider.Ref, Provider, error) {
-	ref, err := parse(uri)
+// provider finds who serves the URI's kind of place.
+func (f *Fetcher) provider(uri string) (modelref.Ref, Provider, error) {
+	ref, err := modelref.Parse(uri)
 	if err != nil {
-		return ref, nil, err
+		return ref, nil, provider.Errorf(provider.Invalid, "%w", err)
 	}
-	if p := f.o.Providers[ref.Scheme]; p != nil {
+	if f.o.CheckScheme != nil && ref.Scheme != "" {
+		if err := f.o.CheckScheme(ref.Scheme); err != nil {
+			return ref, nil, fmt.Errorf("fetch %s: %w", ref, err)
+		}
+	}
+	if p := f.o.Providers[ref.Store]; p != nil {
 		return ref, p, nil
+	}
+	if ref.Store == modelref.Other {
+		return ref, nil, provider.Errorf(provider.Invalid, "scheme %q of %s is not known; the known ones are %s", ref.Scheme, ref,
+			strings.Join(modelref.Schemes(), ", "))
 	}
 	var have []string
 	for s := range f.o.Providers {
-		if s != "" {
-			have = append(have, s)
-		}
+		have = append(have, string(s))
 	}
 	slices.Sort(have)
-	if slices.Contains(knownSchemes, ref.Scheme) {
-		return ref, nil, provider.Errorf(provider.Invalid, "%s:// is not built in yet: this program fetches %s", ref.Scheme, strings.Join(have, ", "))
-	}
-	return ref, nil, provider.Errorf(provider.Invalid, "scheme %q is not known; the known ones are %s", ref.Scheme,
-		strings.Join(slices.Compact(slices.Sorted(slices.Values(slices.Concat(have, knownSchemes)))), ", "))
-}
-
-// Unwrapped reports the kind of failure behind an error of this package.
-func Unwrapped(err error) provider.Kind {
-	if errors.Is(err, context.Canceled) {
-		return provider.Other
-	}
-	return provider.KindOf(err)
+	return ref, nil, provider.Errorf(provider.Invalid, "not built in yet: %s (%s); this program fetches %s", ref.Store, ref, strings.Join(have, ", "))
 }

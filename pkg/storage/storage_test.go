@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zaptest"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider/netguard"
@@ -30,7 +31,7 @@ func quick(tb testing.TB, change ...func(*storage.Options)) storage.Options {
 	w := web.New(web.Options{Policy: &netguard.Policy{AllowLoopback: true}})
 	v := volume.New(volume.Options{})
 	o := storage.Options{
-		Providers:  map[string]storage.Provider{"": v, "file": v, "http": w, "https": w},
+		Providers:  map[modelref.Store]storage.Provider{modelref.File: v, modelref.HTTP: w},
 		Log:        zaptest.NewLogger(tb),
 		PartSize:   64 << 10,
 		BackoffMin: time.Millisecond, BackoffMax: 2 * time.Millisecond,
@@ -302,11 +303,13 @@ func TestConcurrentFetchesOfOneTarget(t *testing.T) {
 func TestUnknownSchemes(t *testing.T) {
 	f := storage.New(quick(t))
 	for uri, says := range map[string]string{
-		"gs://b/m":      "gs:// is not built in yet: this program fetches file, http, https",
-		"ftp://h/m":     `scheme "ftp" is not known; the known ones are azure, file, git, gs,`,
-		"":              "empty",
-		"s3://":         "names nothing",
-		"http:///x.bin": "is not a URL",
+		"gs://b/m":                   "not built in yet: gs (gs://b/m); this program fetches file, http",
+		"ftp://h/m":                  `scheme "ftp" of ftp://h/m is not known; the known ones are s3, gs,`,
+		"":                           "empty",
+		"s3://":                      "names the bucket",
+		"hf://o/m":                   "not built in yet: hf",
+		"https://github.com/o/r.git": "not built in yet: git",
+		"http:///x.bin":              "names no host",
 	} {
 		_, err := f.Fetch(t.Context(), uri, t.TempDir())
 		require.ErrorContains(t, err, says, uri)

@@ -1,7 +1,7 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package provider holds the words that the fetch engine and the providers of each scheme share: references, objects, kinds of failure.
+// Package provider holds the words that the fetch engine and the providers of each scheme share: objects and kinds of failure.
 //
 // Called by: storage (the engine) and storage/provider/{volume,web,s3}.
 // Next: storage/provider/volume, the simplest provider.
@@ -14,20 +14,6 @@ import (
 	"strings"
 	"time"
 )
-
-// Ref is a parsed model URI.
-type Ref struct {
-	// URI is what the user wrote.
-	URI string
-	// Scheme is lower case; empty for a plain path.
-	Scheme string
-	// Authority is the bucket, host or claim name.
-	Authority string
-	// Path has no leading slash, except for plain paths and file URIs, where it is the path itself.
-	Path string
-	// Query is the raw query, without the question mark.
-	Query string
-}
 
 // Object is one file at the source.
 type Object struct {

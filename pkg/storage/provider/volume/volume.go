@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
 )
 
@@ -43,9 +44,9 @@ func New(o Options) *Provider {
 }
 
 // Locate returns the path that the reference names, and the directory that symbolic links must not leave ("" for no such rule).
-func (p *Provider) Locate(ref provider.Ref) (name, root string, err error) {
-	switch ref.Scheme {
-	case "", "file":
+func (p *Provider) Locate(ref modelref.Ref) (name, root string, err error) {
+	switch ref.Store {
+	case modelref.File:
 		name = ref.Path
 		if name == "" {
 			return "", "", provider.Errorf(provider.Invalid, "%q names no path", ref.URI)
@@ -55,7 +56,7 @@ func (p *Provider) Locate(ref provider.Ref) (name, root string, err error) {
 			root = filepath.Join(p.o.ClaimsDir, first)
 		}
 		return name, root, nil
-	case "pvc":
+	case modelref.PVC:
 		if ref.Authority == "" {
 			return "", "", provider.Errorf(provider.Invalid, "%q names no claim; the form is pvc://claim/path", ref.URI)
 		}
@@ -74,11 +75,11 @@ func (p *Provider) Locate(ref provider.Ref) (name, root string, err error) {
 		}
 		return filepath.Join(root, ref.Path), root, nil
 	}
-	return "", "", provider.Errorf(provider.Invalid, "scheme %q is not a file's", ref.Scheme)
+	return "", "", provider.Errorf(provider.Invalid, "%q is neither a path nor a claim", ref.URI)
 }
 
 // List walks the file or folder. Symbolic links are followed: to anywhere for plain paths, within the claim for claims.
-func (p *Provider) List(ctx context.Context, ref provider.Ref) (provider.Listing, error) {
+func (p *Provider) List(ctx context.Context, ref modelref.Ref) (provider.Listing, error) {
 	name, root, err := p.Locate(ref)
 	if err != nil {
 		return provider.Listing{}, err
@@ -112,7 +113,7 @@ func (p *Provider) List(ctx context.Context, ref provider.Ref) (provider.Listing
 func (p *Provider) Open(_ context.Context, obj provider.Object, off, n int64) (io.ReadCloser, error) {
 	f, err := os.Open(obj.Key)
 	if err != nil {
-		return nil, classify(provider.Ref{URI: obj.Key}, err)
+		return nil, classify(modelref.Ref{URI: obj.Key}, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -207,7 +208,7 @@ func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
 }
 
-func classify(ref provider.Ref, err error) error {
+func classify(ref modelref.Ref, err error) error {
 	if _, ok := errors.AsType[*provider.Error](err); ok {
 		return err
 	}

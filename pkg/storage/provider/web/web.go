@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider/netguard"
 )
@@ -84,17 +85,17 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // List asks for one byte, which tells the size, the version and whether ranges work; servers that refuse HEAD answer this too.
-func (p *Provider) List(ctx context.Context, ref provider.Ref) (provider.Listing, error) {
+func (p *Provider) List(ctx context.Context, ref modelref.Ref) (provider.Listing, error) {
 	u, err := url.Parse(ref.URI)
 	if err != nil {
-		return provider.Listing{}, provider.Errorf(provider.Invalid, "parse %s: not a URL", describe(ref.URI))
+		return provider.Listing{}, provider.Errorf(provider.Invalid, "parse %s: not a URL", ref.String())
 	}
 	if err := p.o.Policy.CheckURL(u); err != nil {
 		return provider.Listing{}, err
 	}
 	name := fileName(u)
 	if name == "" {
-		return provider.Listing{}, provider.Errorf(provider.Invalid, "no file name in %s: a web source names one file or archive", describe(ref.URI))
+		return provider.Listing{}, provider.Errorf(provider.Invalid, "no file name in %s: a web source names one file or archive", ref.String())
 	}
 	resp, err := p.get(ctx, ref.URI, "bytes=0-0")
 	if err != nil {
@@ -111,23 +112,23 @@ func (p *Provider) List(ctx context.Context, ref provider.Ref) (provider.Listing
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
 		if resp.Header.Get("Content-Range") != "bytes */0" {
-			return provider.Listing{}, netguard.Status(resp, describe(ref.URI))
+			return provider.Listing{}, netguard.Status(resp, ref.String())
 		}
 		obj.Size = 0
 	default:
-		return provider.Listing{}, netguard.Status(resp, describe(ref.URI))
+		return provider.Listing{}, netguard.Status(resp, ref.String())
 	}
 	obj.Version = version(resp.Header, obj.Size)
 	if media, _, _ := mime.ParseMediaType(obj.ContentType); media == "text/html" && !strings.HasSuffix(name, ".html") {
 		return provider.Listing{}, provider.Errorf(provider.Invalid,
-			"%s answers with an HTML page, not with a model: a log-in or error page, or a link to a page about the file", describe(ref.URI))
+			"%s answers with an HTML page, not with a model: a log-in or error page, or a link to a page about the file", ref.String())
 	}
 	return provider.Listing{Objects: []provider.Object{obj}, Single: true}, nil
 }
 
 // Open reads n bytes from off (to the end when n is negative) and checks that they are of the listed version.
 func (p *Provider) Open(ctx context.Context, obj provider.Object, off, n int64) (io.ReadCloser, error) {
-	what := describe(obj.Key)
+	what := modelref.Redact(obj.Key)
 	rng := ""
 	if off > 0 || n >= 0 && n != obj.Size {
 		if !obj.Ranges {
@@ -175,7 +176,7 @@ func check(resp *http.Response, obj provider.Object, off int64, what string) err
 func (p *Provider) get(ctx context.Context, uri, rng string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, http.NoBody)
 	if err != nil {
-		return nil, provider.Errorf(provider.Invalid, "%s is not a URL", describe(uri))
+		return nil, provider.Errorf(provider.Invalid, "%s is not a URL", modelref.Redact(uri))
 	}
 	req.Header.Set("User-Agent", p.o.UserAgent)
 	req.Header.Set("Accept-Encoding", "identity")
@@ -184,7 +185,7 @@ func (p *Provider) get(ctx context.Context, uri, rng string) (*http.Response, er
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return nil, netguard.Network(err, "get "+describe(uri))
+		return nil, netguard.Network(err, "get "+modelref.Redact(uri))
 	}
 	return resp, nil
 }
@@ -254,14 +255,4 @@ func isArchiveName(name string) bool {
 		}
 	}
 	return false
-}
-
-// describe drops the query and the user, which may be secret.
-func describe(uri string) string {
-	uri, _, _ = strings.Cut(uri, "?")
-	if u, err := url.Parse(uri); err == nil && u.User != nil {
-		u.User = nil
-		return u.String()
-	}
-	return uri
 }
