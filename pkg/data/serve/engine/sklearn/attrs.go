@@ -393,3 +393,12 @@ func objectLabels(arr *pickle.Array) (*labels, error) {
 	num, err := arr.Float64s()
 	return &labels{typ: tensor.FP64, num: num}, err
 }
+
+// asNumber is v as a number.
+func (a *attrs) asNumber(name string, v any) float64 {
+	f, ok := pickle.Float(v)
+	if !ok {
+		a.fail(name, "expected a number, got %s", pickle.Kind(v))
+	}
+	return f
+}

@@ -8,5 +8,9 @@ func newRegistry() map[string]builder {
 	r := map[string]builder{}
 	addLinear(r)
 	addTrees(r)
+	addCompositions(r)
+	addScalers(r)
+	addImputers(r)
+	addEncoders(r)
 	return r
 }
