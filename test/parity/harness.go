@@ -1,0 +1,392 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package parity compares the objects that the planner renders with those that the reference control plane really made, case by case.
+//
+// Called by: make parity (test/parity/cmd), go test.
+// Next: docs/differences.md, which says where we are right not to agree.
+package parity
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/render"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// namespace stands for the namespace of a case; outcomes say NS.
+const namespace = "parity-ns"
+
+// errOutOfScope is a case about a kind that the planner does not cover yet.
+type outOfScopeError struct{ what string }
+
+func (e *outOfScopeError) Error() string { return e.what }
+
+// Result is the verdict on one case.
+type Result struct {
+	Name       string
+	OutOfScope string
+	Problems   []string
+}
+
+// Run judges every case of a folder that holds cases/ and, optionally, differences.yaml.
+func Run(dir string) ([]Result, error) {
+	diffs := struct {
+		Cases map[string]Difference `json:"cases"`
+	}{}
+	raw, err := os.ReadFile(filepath.Join(dir, "differences.yaml"))
+	switch {
+	case err == nil:
+		if err := yaml.Unmarshal(raw, &diffs); err != nil {
+			return nil, fmt.Errorf("read differences.yaml: %w", err)
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "cases"))
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		r := Result{Name: e.Name()}
+		folder := filepath.Join(dir, "cases", e.Name())
+		r.Problems, err = runCase(folder, diffs.Cases[e.Name()])
+		var out *outOfScopeError
+		switch {
+		case errors.As(err, &out):
+			r.OutOfScope = out.what
+		case err != nil:
+			r.Problems = []string{err.Error()}
+		}
+		results = append(results, r)
+	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("%s holds no cases", filepath.Join(dir, "cases"))
+	}
+	return results, nil
+}
+
+func runCase(folder string, diff Difference) ([]string, error) {
+	var expected Outcome
+	raw, err := os.ReadFile(filepath.Join(folder, "expected.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	if err := yaml.Unmarshal(raw, &expected); err != nil {
+		return nil, fmt.Errorf("read expected.yaml: %w", err)
+	}
+	w, err := newWorld(folder)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := filepath.Glob(filepath.Join(folder, "steps", "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(steps)
+	for _, file := range append([]string{filepath.Join(folder, "input.yaml")}, steps...) {
+		if err := w.apply(file); err != nil {
+			return nil, err
+		}
+		// Twice: what became ready after the first pass counts in the second.
+		for range 2 {
+			if err := w.reconcile(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	actual, err := w.outcome()
+	if err != nil {
+		return nil, err
+	}
+	expected.Objects = slices.DeleteFunc(expected.Objects, func(o doc) bool { return !rendered(o) })
+	return Compare(expected, actual, narrowed(diff), namespace), nil
+}
+
+// rendered tells the kinds that the planner makes; the others are inputs, or belong to the controller.
+func rendered(o doc) bool {
+	switch o["kind"] {
+	case "Deployment", "Service", "HorizontalPodAutoscaler", "Ingress", "HTTPRoute", "VirtualService", "ScaledObject", "OpenTelemetryCollector":
+		return true
+	case "ConfigMap":
+		return strings.HasPrefix(name(o), "modelconfig-")
+	}
+	return false
+}
+
+// narrowed leaves out the differences that are about inputs and statuses.
+func narrowed(d Difference) Difference {
+	inputs := func(p place) bool { return strings.HasPrefix(p.Object, "Inference") }
+	d.Set, d.Unset, d.Ignore = slices.DeleteFunc(slices.Clone(d.Set), inputs), slices.DeleteFunc(slices.Clone(d.Unset), inputs), slices.DeleteFunc(slices.Clone(d.Ignore), inputs)
+	return d
+}
+
+// world is the state of one case: what was applied, and what was rendered from it.
+type world struct {
+	settings *settings.Settings
+	ready    bool
+	inputs   map[string]doc // by Kind/name
+	rejected []Rejection
+	service  *servingv1beta1.InferenceService
+	plan     *plan.Plan
+	objects  []plan.Object
+	knative  map[string]*revision
+}
+
+func newWorld(folder string) (*world, error) {
+	w := &world{ready: true, inputs: map[string]doc{}, knative: map[string]*revision{}}
+	data := reference()
+	raw, err := os.ReadFile(filepath.Join(folder, "config.json"))
+	switch {
+	case err == nil:
+		if err := override(data, raw); err != nil {
+			return nil, fmt.Errorf("read config.json: %w", err)
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	if w.settings, err = settings.Parse(data); err != nil {
+		return nil, err
+	}
+	raw, err = os.ReadFile(filepath.Join(folder, "options.json"))
+	if err == nil {
+		options := struct{ Ready *bool }{}
+		if err := json.Unmarshal(raw, &options); err != nil {
+			return nil, fmt.Errorf("read options.json: %w", err)
+		}
+		w.ready = options.Ready == nil || *options.Ready
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return w, nil
+}
+
+// override merges the keys of a case into the ConfigMap, field by field.
+func override(data map[string]string, raw []byte) error {
+	var over map[string]any
+	if err := json.Unmarshal(raw, &over); err != nil {
+		return err
+	}
+	for k, v := range over {
+		fields, ok := v.(map[string]any)
+		if !ok {
+			if s, isText := v.(string); isText {
+				data[k] = s
+			} else {
+				data[k] = text(v)
+			}
+			continue
+		}
+		base := map[string]any{}
+		if old, ok := data[k]; ok {
+			if err := json.Unmarshal([]byte(old), &base); err != nil {
+				return err
+			}
+		}
+		maps.Copy(base, fields)
+		data[k] = text(base)
+	}
+	return nil
+}
+
+// apply takes in the documents of one file, as a client would, one by one.
+func (w *world) apply(file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	stepName := filepath.Base(file)
+	for _, part := range strings.Split("\n"+string(raw), "\n---") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		var d doc
+		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(part, "$NS", namespace)), &d); err != nil {
+			return fmt.Errorf("read %s: %w", stepName, err)
+		}
+		if len(d) == 0 {
+			continue
+		}
+		if err := w.applyDoc(stepName, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) applyDoc(stepName string, d doc) error {
+	kind := fmt.Sprint(d["kind"])
+	switch kind {
+	case "InferenceGraph", "TrainedModel", "LLMInferenceService":
+		return &outOfScopeError{kind}
+	}
+	id := kind + "/" + name(d)
+	if d["$delete"] == true {
+		delete(w.inputs, id)
+		if kind == servingv1beta1.InferenceServiceKind {
+			w.service, w.plan, w.objects = nil, nil, nil
+		}
+		return nil
+	}
+	if err := w.admit(kind, d); err != nil {
+		var out *outOfScopeError
+		if errors.As(err, &out) {
+			return err
+		}
+		w.rejected = append(w.rejected, Rejection{Step: stepName, Kind: kind, Name: name(d), Error: err.Error()})
+		return nil
+	}
+	w.inputs[id] = d
+	return nil
+}
+
+// decode reads an input into a Go type, refusing fields that the type does not have.
+func decode[T any](d doc) (*T, error) {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, yaml.UnmarshalStrict(raw, out)
+}
+
+// snapshot gathers what one decision is made from.
+func (w *world) snapshot() (*plan.Snapshot, error) {
+	s := &plan.Snapshot{
+		Service: w.service, KnativeZeroInitialScale: true, KnativeDomains: []string{"example.com"},
+		Surroundings: plan.Surroundings{
+			ServiceAccounts: map[string]corev1.ServiceAccount{}, Secrets: map[string]corev1.Secret{},
+			StorageContainers: []servingv1alpha1.ClusterStorageContainer{storageContainer()},
+		},
+		ReadyCanaries: map[string]bool{},
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.inputs)) {
+		if err := into(s, w.inputs[id]); err != nil {
+			return nil, fmt.Errorf("read %s: %w", id, err)
+		}
+	}
+	if w.ready && w.plan != nil {
+		for _, c := range w.plan.Canaries() {
+			s.ReadyCanaries[c.Canary.Name] = true
+		}
+	}
+	return s, nil
+}
+
+func into(s *plan.Snapshot, d doc) error {
+	switch d["kind"] {
+	case "ServingRuntime":
+		rt, err := decode[servingv1alpha1.ServingRuntime](d)
+		if err != nil {
+			return err
+		}
+		s.Runtimes = append(s.Runtimes, *rt)
+	case "ClusterServingRuntime":
+		rt, err := decode[servingv1alpha1.ClusterServingRuntime](d)
+		if err != nil {
+			return err
+		}
+		s.ClusterRuntimes = append(s.ClusterRuntimes, *rt)
+	case "ClusterStorageContainer":
+		c, err := decode[servingv1alpha1.ClusterStorageContainer](d)
+		if err != nil {
+			return err
+		}
+		s.StorageContainers = append(s.StorageContainers, *c)
+	case "Secret":
+		secret, err := decode[corev1.Secret](d)
+		if err != nil {
+			return err
+		}
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		for k, v := range secret.StringData {
+			secret.Data[k] = []byte(v)
+		}
+		s.Secrets[secret.Name] = *secret
+	case "ServiceAccount":
+		sa, err := decode[corev1.ServiceAccount](d)
+		if err != nil {
+			return err
+		}
+		s.ServiceAccounts[sa.Name] = *sa
+	}
+	return nil
+}
+
+// reconcile is one pass of the controller, without a cluster.
+func (w *world) reconcile() error {
+	if w.service == nil {
+		return nil
+	}
+	snap, err := w.snapshot()
+	if err != nil {
+		return err
+	}
+	p, err := resolve.Service(snap, w.settings)
+	var blocked *plan.Blocked
+	if errors.As(err, &blocked) {
+		w.plan, w.objects = nil, nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	objects, err := render.Objects(p, w.settings)
+	if err != nil {
+		return err
+	}
+	w.plan, w.objects = p, objects
+	return w.observe()
+}
+
+// outcome lists what is there after the last step, as an API server would show it.
+func (w *world) outcome() (Outcome, error) {
+	out := Outcome{Rejected: w.rejected}
+	for _, o := range w.objects {
+		d, err := asDoc(o)
+		if err != nil {
+			return out, err
+		}
+		defaultObject(d)
+		out.Objects = append(out.Objects, d)
+		pod, err := w.pod(d)
+		if err != nil {
+			return out, err
+		}
+		if pod != nil {
+			out.Pods = append(out.Pods, pod)
+		}
+	}
+	return out, nil
+}
+
+func asDoc(v any) (doc, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var d doc
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	return d, decoder.Decode(&d)
+}
