@@ -28,11 +28,11 @@ func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) erro
 	width := f.features + 1
 	out = out[:m.Rows*f.outputs*width]
 	f.split(m.Rows, func(from, to int) {
-		s := f.scratch()
-		defer f.pool.Put(s)
+		s := f.scratch(&m)
+		defer f.release(s)
 		e := explainer[V]{forest: f, scratch: s, path: make([]share, (depth+2)*(depth+3)/2)}
 		for row := from; row < to; row++ {
-			f.walk.encodeRows(s, m, row, 1)
+			f.walk.encodeRow(s, &s.rows, row)
 			for t := first; t < last; t++ {
 				at := (row*f.outputs + int(f.output[t])) * width
 				e.out = out[at : at+width]
@@ -71,7 +71,7 @@ func (e *explainer[V]) visit(node uint32, depth int, path []share, last share) {
 		}
 		return
 	}
-	hot, cold := v.left, v.left+1
+	hot, cold := v.right+1, v.right
 	if !v.goesLeft {
 		hot, cold = cold, hot
 	}
@@ -148,24 +148,24 @@ func unwound(path []share, depth, at int) float64 {
 type view struct {
 	leaf, goesLeft bool
 	feature        int32
-	left           uint32 // the left child; the right one follows it
+	right          uint32 // the right child; the left one follows it
 }
 
-func (w *walker[K, I]) deepest(tree int) int32 { return w.depth[tree] }
+func (w *walker[K]) deepest(tree int) int32 { return w.depth[tree] }
 
-func (w *walker[K, I]) root(tree int) uint32 { return w.roots[tree] }
+func (w *walker[K]) root(tree int) uint32 { return w.roots[tree] }
 
-func (w *walker[K, I]) look(s *scratch, at uint32) view {
-	n := &w.nodes[at]
+func (w *walker[K]) look(s *scratch, at uint32) view {
+	n := nodeAt[K](w.words, at)
 	if n.next == 0 {
 		return view{leaf: true}
 	}
-	keys, bit := *keysOf[K](s), categoryBit[I]()
-	v := view{feature: w.columns[n.col&^bit].feature, left: at + uint32(n.next)}
-	if n.col&bit == 0 {
-		v.goesLeft = keys[n.col] < n.split
+	v := view{feature: w.columns[n.column].feature, right: at + n.next}
+	k := uint64((*keysOf[K](s))[n.column])
+	if n.category {
+		v.goesLeft = w.sets[n.split].left(k)
 	} else {
-		v.goesLeft = w.sets[n.split].left(uint64(keys[n.col&^bit]))
+		v.goesLeft = k < n.split
 	}
 	return v
 }

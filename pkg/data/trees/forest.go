@@ -31,7 +31,8 @@ type Forest[V float32 | float64] struct {
 
 // walks is a walker of any node type.
 type walks interface {
-	encodeRows(s *scratch, m Matrix, row, n int)
+	encodeRow(s *scratch, m *Matrix, row int)
+	encodeRows(s *scratch, m *Matrix, row, n int)
 	leavesOfTree(s *scratch, tree, n int, dst []uint32)
 	leavesOfRow(s *scratch, first, last int, dst []uint32)
 	deepest(tree int) int32
@@ -44,6 +45,7 @@ type scratch struct {
 	keys32 []uint32
 	keys64 []uint64
 	leaves [maxBlock]uint32
+	rows   Matrix
 }
 
 func keysOf[K key](s *scratch) *[]K {
@@ -52,6 +54,16 @@ func keysOf[K key](s *scratch) *[]K {
 	}
 	p, _ := any(&s.keys64).(*[]K)
 	return p
+}
+
+// room makes room for n keys.
+func room[K key](s *scratch, n int) []K {
+	keys := keysOf[K](s)
+	if cap(*keys) < n {
+		*keys = make([]K, n)
+	}
+	*keys = (*keys)[:n]
+	return *keys
 }
 
 const (
@@ -102,17 +114,25 @@ func (f *Forest[V]) split(rows int, work func(from, to int)) {
 	wait.Wait()
 }
 
-func (f *Forest[V]) scratch() *scratch {
-	if s, ok := f.pool.Get().(*scratch); ok {
-		return s
+// scratch takes working memory for the rows of m.
+func (f *Forest[V]) scratch(m *Matrix) *scratch {
+	s, ok := f.pool.Get().(*scratch)
+	if !ok {
+		s = &scratch{}
 	}
-	return &scratch{}
+	s.rows = *m
+	return s
+}
+
+func (f *Forest[V]) release(s *scratch) {
+	s.rows = Matrix{}
+	f.pool.Put(s)
 }
 
 func (f *Forest[V]) sumRow(m Matrix, row, first, last int, sums []V) {
-	s := f.scratch()
-	defer f.pool.Put(s)
-	f.walk.encodeRows(s, m, row, 1)
+	s := f.scratch(&m)
+	defer f.release(s)
+	f.walk.encodeRow(s, &s.rows, row)
 	for t := first; t < last; t += maxBlock {
 		n := min(maxBlock, last-t)
 		f.walk.leavesOfRow(s, t, t+n, s.leaves[:n])
@@ -144,11 +164,11 @@ func (f *Forest[V]) addVector(leaf uint32, sums []V) {
 }
 
 func (f *Forest[V]) sumRows(m Matrix, from, to int, trees span, sums []V) {
-	s := f.scratch()
-	defer f.pool.Put(s)
+	s := f.scratch(&m)
+	defer f.release(s)
 	for row := from; row < to; row += f.block {
 		n := min(f.block, to-row)
-		f.walk.encodeRows(s, m, row, n)
+		f.walk.encodeRows(s, &s.rows, row, n)
 		out := sums[row*f.outputs : (row+n)*f.outputs]
 		for t := trees.first; t < trees.last; t++ {
 			f.walk.leavesOfTree(s, t, n, s.leaves[:])
@@ -181,10 +201,10 @@ func (f *Forest[V]) Leaves(m Matrix, first, last int, dst []int32) {
 	width := last - first
 	dst = dst[:m.Rows*width]
 	f.split(m.Rows, func(from, to int) {
-		s := f.scratch()
-		defer f.pool.Put(s)
+		s := f.scratch(&m)
+		defer f.release(s)
 		for row := from; row < to; row++ {
-			f.walk.encodeRows(s, m, row, 1)
+			f.walk.encodeRow(s, &s.rows, row)
 			for t := first; t < last; t += maxBlock {
 				n := min(maxBlock, last-t)
 				f.walk.leavesOfRow(s, t, t+n, s.leaves[:n])
@@ -219,15 +239,11 @@ func Compile[V float32 | float64](trees []Tree, o Options) (*Forest[V], error) {
 	if nodes > math.MaxInt32 {
 		return nil, &Error{Tree: len(trees) - 1, Node: -1, Reason: fmt.Sprintf("brings the forest to %d nodes, too many", nodes)}
 	}
-	columns, sets := findColumns(trees, orders)
-	small := widest < math.MaxUint16 && len(columns) < 1<<15
-	switch {
-	case o.Rule == LessEqual:
-		f.walk = compile[uint64, uint32](trees, orders, columns, &o)
-	case small && sets < math.MaxUint32:
-		f.walk = compile[uint32, uint16](trees, orders, columns, &o)
-	default:
-		f.walk = compile[uint32, uint32](trees, orders, columns, &o)
+	columns := findColumns(trees, orders)
+	if o.Rule != LessEqual && widest < math.MaxUint16 && len(columns) < narrowCategory {
+		f.walk = compile[uint32](trees, orders, columns, &o)
+	} else {
+		f.walk = compile[uint64](trees, orders, columns, &o)
 	}
 	size := len(columns) * 8
 	f.block = min(maxBlock, max(lanes, blockBytes/max(size, 1)/lanes*lanes))
@@ -236,9 +252,9 @@ func Compile[V float32 | float64](trees []Tree, o Options) (*Forest[V], error) {
 	return f, nil
 }
 
-// findColumns lists the derived inputs that the nodes ask for, and counts the categorical nodes.
-func findColumns(trees []Tree, orders [][]int32) (columns map[column]int, sets int) {
-	columns = map[column]int{}
+// findColumns lists the derived inputs that the nodes ask for.
+func findColumns(trees []Tree, orders [][]int32) map[column]int {
+	columns := map[column]int{}
 	for i := range trees {
 		t := &trees[i]
 		for _, n := range orders[i] {
@@ -249,12 +265,9 @@ func findColumns(trees []Tree, orders [][]int32) (columns map[column]int, sets i
 			if _, ok := columns[c]; !ok {
 				columns[c] = len(columns)
 			}
-			if c.category {
-				sets++
-			}
 		}
 	}
-	return columns, sets
+	return columns
 }
 
 func (t *Tree) column(n int32) column {
@@ -268,8 +281,8 @@ func (t *Tree) column(n int32) column {
 	return c
 }
 
-func compile[K key, I index](trees []Tree, orders [][]int32, columns map[column]int, o *Options) *walker[K, I] {
-	w := &walker[K, I]{
+func compile[K key](trees []Tree, orders [][]int32, columns map[column]int, o *Options) *walker[K] {
+	w := &walker[K]{
 		encoder: encoder{columns: make([]column, len(columns)), rule: o.Rule, maxCategory: float64(o.MaxCategory), plain: o.Rule != LessEqual},
 		roots:   make([]uint32, len(trees)), depth: make([]int32, len(trees)), mixed: make([]bool, len(trees)),
 	}
@@ -286,33 +299,32 @@ func compile[K key, I index](trees []Tree, orders [][]int32, columns map[column]
 }
 
 // layTree appends one tree. order is breadth-first, so each node's children are the next two that no earlier node took.
-func (w *walker[K, I]) layTree(t *Tree, at int, order []int32, columns map[column]int) {
-	root := len(w.nodes)
-	w.roots[at] = uint32(root)
+func (w *walker[K]) layTree(t *Tree, at int, order []int32, columns map[column]int) {
+	w.roots[at] = uint32(w.nodes)
+	w.nodes += len(order)
 	levels := make([]int32, len(order))
 	child := 1
 	for i, n := range order {
 		if t.leaf(n) {
-			w.nodes = append(w.nodes, node[K, I]{split: ^K(0)})
+			w.words = appendNode[K](w.words, node{})
 			continue
 		}
-		c := t.column(n)
 		levels[child], levels[child+1] = levels[i]+1, levels[i]+1
 		w.depth[at] = levels[child]
-		x := node[K, I]{next: I(child - i), col: I(columns[c])}
+		c := t.column(n)
+		x := node{next: uint32(child - i), column: uint32(columns[c]), category: c.category}
 		child += 2
 		switch {
 		case c.category:
 			w.mixed[at] = true
-			x.col |= categoryBit[I]()
-			x.split = K(len(w.sets))
+			x.split = uint64(len(w.sets))
 			w.sets = append(w.sets, set{Set: t.Sets[n], missingLeft: len(t.DefaultLeft) > 0 && t.DefaultLeft[n]})
 		case w.rule == LessEqual:
-			x.split = K(key64(t.Threshold[n]) + 1)
+			x.split = key64(t.Threshold[n]) + 1
 		default:
-			x.split = K(split32(w.rule, t.Threshold[n]))
+			x.split = uint64(split32(w.rule, t.Threshold[n]))
 		}
-		w.nodes = append(w.nodes, x)
+		w.words = appendNode[K](w.words, x)
 	}
 }
 

@@ -9,16 +9,9 @@ import "math"
 // one instruction, no branch for NaN. Missing values get the key below or above all others, by their column's default side.
 type key interface{ uint32 | uint64 }
 
-// index is the type of a node's links; a small one makes a small node.
-type index interface{ uint16 | uint32 }
-
 const (
-	missingLeft    = 0
-	missingRight32 = math.MaxUint32 - 1
-	missingRight64 = math.MaxUint64 - 1
-	// alwaysLeft is above every key.
-	alwaysLeft32 = math.MaxUint32
-	alwaysLeft64 = math.MaxUint64
+	missingLeft = 0
+	noCategory  = math.MaxUint32
 )
 
 // key32 orders float32 values; -0 equals 0. NaN is the caller's.
@@ -57,7 +50,7 @@ type column struct {
 	feature int32
 	missing Missing
 	left    bool
-	// category columns hold a category's code plus one, missingLeft for missing and missingRight for no category at all.
+	// category columns hold a category's code plus one, missingLeft for missing and noCategory for no category at all.
 	category bool
 }
 
@@ -76,47 +69,51 @@ type encoder struct {
 	plain       bool // no categories, no MissingZero, no MissingNone
 }
 
-func encode[K key](e *encoder, m *Matrix, row int, dst []K) {
+// encode writes the keys of one row, stride apart.
+func encode[K key](e *encoder, m *Matrix, row int, dst []K, stride int) {
 	if m.F32 != nil {
-		encodeRow(e, m.F32[row*m.Cols:(row+1)*m.Cols], dst)
+		encodeRow(e, m.F32[row*m.Cols:(row+1)*m.Cols], dst, stride)
 	} else {
-		encodeRow(e, m.F64[row*m.Cols:(row+1)*m.Cols], dst)
+		encodeRow(e, m.F64[row*m.Cols:(row+1)*m.Cols], dst, stride)
 	}
 }
 
-func encodeRow[K key, F float32 | float64](e *encoder, row []F, dst []K) {
-	var k K
-	wide := uint64(^k) == math.MaxUint64
-	dst = dst[:len(e.columns)]
+func encodeRow[K key, F float32 | float64](e *encoder, row []F, dst []K, stride int) {
+	at := 0
 	for i := range e.columns {
 		c := &e.columns[i]
 		v := math.NaN()
 		if uint(c.feature) < uint(len(row)) {
 			v = float64(row[c.feature])
 		}
-		if !e.plain {
-			if c.category {
-				dst[i] = K(e.categoryKey(c, v))
-				continue
-			}
-			v = e.special(c, v)
-		}
+		var k K
 		switch {
-		case v != v:
-			dst[i] = missingKey[K](c.left)
-		case !wide:
-			dst[i] = K(key32(float32(v)))
+		case !e.plain && c.category:
+			k = K(e.categoryKey(v))
+		case e.plain && v == v:
+			k = toKey[K](e.rule, v)
 		default:
-			dst[i] = K(key64(v))
+			if !e.plain {
+				v = e.special(c, v)
+			}
+			switch {
+			case v == v:
+				k = toKey[K](e.rule, v)
+			case !c.left:
+				k = ^K(0)
+			}
 		}
+		dst[at] = k
+		at += stride
 	}
 }
 
-func missingKey[K key](left bool) K {
-	if left {
-		return missingLeft
+// toKey is the key of v. Wide keys may hold float32 values too.
+func toKey[K key](rule Rule, v float64) K {
+	if wide[K]() && rule == LessEqual {
+		return K(key64(v))
 	}
-	return ^K(0) - 1
+	return K(key32(float32(v)))
 }
 
 // special applies LightGBM's rules of zero: tiny values are zero, and NaN is zero where the column does not know it as missing.
@@ -139,7 +136,7 @@ func (e *encoder) special(c *column, v float64) float64 {
 }
 
 // categoryKey is the code of v plus one. A negative or far too large value is no category.
-func (e *encoder) categoryKey(c *column, v float64) uint32 {
+func (e *encoder) categoryKey(v float64) uint32 {
 	if e.rule != LessEqual {
 		v = float64(float32(v))
 	}
@@ -147,7 +144,7 @@ func (e *encoder) categoryKey(c *column, v float64) uint32 {
 	case v != v:
 		return missingLeft
 	case e.rule == Less && v < 0, v <= -1, v >= e.maxCategory:
-		return missingRight32
+		return noCategory
 	default:
 		return uint32(v) + 1
 	}

@@ -107,7 +107,7 @@ func (e *Error) Error() string {
 func (t *Tree) leaf(node int32) bool { return t.Left[node] < 0 }
 
 // check refuses a tree whose arrays disagree, whose children leave it or meet twice, or which asks for what is not there.
-// It returns the nodes in breadth-first order; unreachable nodes are left out.
+// It returns the nodes in breadth-first order, right before left; unreachable nodes are left out.
 func (t *Tree) check(at int, o *Options, order []int32) ([]int32, error) {
 	n := len(t.Left)
 	bad := func(node int, format string, args ...any) ([]int32, error) {
@@ -155,7 +155,7 @@ func (t *Tree) check(at int, o *Options, order []int32) ([]int32, error) {
 		if math.IsNaN(t.Threshold[p]) && (len(t.Sets) == 0 || t.Sets[p].Words == nil) {
 			return bad(int(p), "has NaN as its threshold")
 		}
-		for _, c := range [2]int32{t.Left[p], t.Right[p]} {
+		for _, c := range [2]int32{t.Right[p], t.Left[p]} {
 			if c < 0 || int(c) >= n {
 				return bad(int(p), "has the child %d, the tree has %d nodes", c, n)
 			}

@@ -5,16 +5,53 @@ package trees
 
 import "unsafe"
 
-// node is one compiled node. Children are neighbours: the left one is next nodes further on, the right one follows it.
-// A leaf is its own left child and always goes left, so that walking past it does no harm.
-type node[K key, I index] struct {
-	split K
-	next  I
-	col   I
+// A compiled node is one or two words, by the width of its forest's keys:
+//
+//	32-bit keys: next in bits 48 to 63, column in 32 to 47, split in 0 to 31
+//	64-bit keys: split in the first word; column in bits 32 to 63 and next in 0 to 31 of the second
+//
+// The children of a node are neighbours, next nodes further on: first the right one, then the left one, so that a step down adds
+// next and, when key < split, one more: no branch to mispredict. A leaf has next 0 and split 0: nothing is below it, so that walking
+// on at a leaf stays there. The top bit of column marks a categorical node, whose split is an index into the sets.
+type node struct {
+	split    uint64
+	next     uint32
+	column   uint32
+	category bool
 }
 
-// A categorical node has the top bit of col set; its split is an index into sets.
-func categoryBit[I index]() I { return ^(^I(0) >> 1) }
+const (
+	narrowCategory = 1 << 15
+	wideCategory   = 1 << 31
+)
+
+// wide reports whether keys of type K take 64 bits. It is a constant for the compiler.
+func wide[K key]() bool { return unsafe.Sizeof(K(0)) == 8 }
+
+func appendNode[K key](words []uint64, n node) []uint64 {
+	column := uint64(n.column)
+	if wide[K]() {
+		if n.category {
+			column |= wideCategory
+		}
+		return append(words, n.split, column<<32|uint64(n.next))
+	}
+	if n.category {
+		column |= narrowCategory
+	}
+	return append(words, uint64(n.next)<<48|column<<32|n.split)
+}
+
+func nodeAt[K key](words []uint64, at uint32) node {
+	if wide[K]() {
+		link := words[2*at+1]
+		column := uint32(link >> 32)
+		return node{split: words[2*at], next: uint32(link), column: column &^ wideCategory, category: column&wideCategory != 0}
+	}
+	w := words[at]
+	column := uint32(w >> 32 & 0xffff)
+	return node{split: w & 0xffffffff, next: uint32(w >> 48), column: column &^ narrowCategory, category: column&narrowCategory != 0}
+}
 
 // set is a compiled categorical test.
 type set struct {
@@ -30,130 +67,100 @@ func (s *set) left(k uint64) bool {
 	return s.Has(k-1) == s.Left
 }
 
-// lanes is how many walks run side by side, so that the processor waits for several loads at once.
+// lanes is how many walks run side by side, so that the processor waits for several loads at once. The keys of as many rows stand
+// together: those of one column, then those of the next.
 const lanes = 4
 
 // walker holds the nodes of all trees one after another, each tree breadth-first.
-type walker[K key, I index] struct {
+type walker[K key] struct {
 	encoder
-	nodes []node[K, I]
+	words []uint64
+	nodes int
 	roots []uint32
 	depth []int32 // the longest path of each tree
 	mixed []bool  // trees with categorical nodes
 	sets  []set
 }
 
-// encodeRows fills the scratch with the keys of n rows.
-func (w *walker[K, I]) encodeRows(s *scratch, m Matrix, row, n int) {
-	keys, cols := keysOf[K](s), len(w.columns)
-	if need := (n + lanes - 1) / lanes * lanes * cols; cap(*keys) < need {
-		*keys = make([]K, need)
-	} else {
-		*keys = (*keys)[:need]
-	}
+// encodeRow fills the scratch with the keys of one row.
+func (w *walker[K]) encodeRow(s *scratch, m *Matrix, row int) {
+	encode(&w.encoder, m, row, room[K](s, len(w.columns)), 1)
+}
+
+// encodeRows fills the scratch with the keys of n rows, in groups of lanes. The last group may be short: whatever stands in the
+// lanes that it leaves is a key too, and what becomes of it is not read.
+func (w *walker[K]) encodeRows(s *scratch, m *Matrix, row, n int) {
+	cols := len(w.columns)
+	keys := room[K](s, (n+lanes-1)/lanes*lanes*cols)
 	for i := range n {
-		encode(&w.encoder, &m, row+i, (*keys)[i*cols:(i+1)*cols])
+		if cols > 0 {
+			encode(&w.encoder, m, row+i, keys[i/lanes*lanes*cols+i%lanes:], lanes)
+		}
 	}
 }
 
 // leavesOfTree walks n encoded rows down one tree, and writes the node where each ends; dst has room for whole groups of lanes.
-func (w *walker[K, I]) leavesOfTree(s *scratch, tree, n int, dst []uint32) {
-	keys, cols := *keysOf[K](s), len(w.columns)
-	root, depth := w.roots[tree], w.depth[tree]
-	if w.mixed[tree] {
+func (w *walker[K]) leavesOfTree(s *scratch, tree, n int, dst []uint32) {
+	keys, group := *keysOf[K](s), lanes*len(w.columns)
+	root := w.roots[tree]
+	if w.depth[tree] == 0 {
 		for i := range n {
-			dst[i] = w.walkMixed(keys[i*cols:], root)
+			dst[i] = root
 		}
 		return
 	}
-	for i := 0; i < n; i += lanes {
-		k := keys[i*cols : (i+lanes)*cols]
-		if depth == 0 || len(k) == 0 {
-			dst[i], dst[i+1], dst[i+2], dst[i+3] = root, root, root, root
-			continue
+	if w.mixed[tree] {
+		for i := range n {
+			dst[i] = w.walkMixed(keys[i/lanes*group+i%lanes:], lanes, root)
 		}
-		walkRows(w.nodes, root, depth, k, (*[lanes]uint32)(dst[i:]))
+		return
+	}
+	dst = dst[:(n+lanes-1)/lanes*lanes]
+	depth := int(w.depth[tree])
+	switch keys := any(keys).(type) {
+	case []uint32:
+		narrowRows(w.words, root, depth, keys, dst)
+	case []uint64:
+		wideRows(w.words, root, depth, keys, dst)
 	}
 }
 
-// leavesOfRow walks the first encoded row down the trees [first, last), and writes the node where each walk ends.
-func (w *walker[K, I]) leavesOfRow(s *scratch, first, last int, dst []uint32) {
+// leavesOfRow walks the one encoded row down the trees [first, last), and writes the node where each walk ends.
+func (w *walker[K]) leavesOfRow(s *scratch, first, last int, dst []uint32) {
 	keys := *keysOf[K](s)
 	for t := first; t < last; {
-		if t+lanes > last || len(keys) == 0 || w.mixed[t] || w.mixed[t+1] || w.mixed[t+2] || w.mixed[t+3] {
-			dst[t-first] = w.walkMixed(keys, w.roots[t])
+		if t+lanes > last || w.mixed[t] || w.mixed[t+1] || w.mixed[t+2] || w.mixed[t+3] {
+			dst[t-first] = w.walkMixed(keys, 1, w.roots[t])
 			t++
 			continue
 		}
 		depth := max(w.depth[t], w.depth[t+1], w.depth[t+2], w.depth[t+3])
-		walkTrees(w.nodes, (*[lanes]uint32)(w.roots[t:]), depth, keys, (*[lanes]uint32)(dst[t-first:]))
+		roots, out := (*[lanes]uint32)(w.roots[t:]), (*[lanes]uint32)(dst[t-first:])
+		switch keys := any(keys).(type) {
+		case []uint32:
+			narrowTrees(w.words, roots, int(depth), keys, out)
+		case []uint64:
+			wideTrees(w.words, roots, int(depth), keys, out)
+		}
 		t += lanes
 	}
 }
 
-// walkMixed walks one row down one tree that may have categorical nodes.
-func (w *walker[K, I]) walkMixed(keys []K, at uint32) uint32 {
-	bit := categoryBit[I]()
+// walkMixed walks one row, whose keys stand stride apart, down one tree that may have categorical nodes.
+func (w *walker[K]) walkMixed(keys []K, stride int, at uint32) uint32 {
 	for {
-		n := &w.nodes[at]
-		switch {
-		case n.next == 0:
+		n := nodeAt[K](w.words, at)
+		if n.next == 0 {
 			return at
-		case n.col&bit == 0:
-			at += uint32(n.next)
-			if keys[n.col] >= n.split {
+		}
+		at += n.next
+		k := uint64(keys[int(n.column)*stride])
+		if n.category {
+			if w.sets[n.split].left(k) {
 				at++
 			}
-		default:
-			at += uint32(n.next)
-			if !w.sets[n.split].left(uint64(keys[n.col&^bit])) {
-				at++
-			}
+		} else if k < n.split {
+			at++
 		}
 	}
-}
-
-// step moves one walk a level down. The compiler guarantees what bounds checks would test: compile links only nodes of the same
-// tree and names only columns of the encoder.
-func step[K key, I index](nodes unsafe.Pointer, at uintptr, keys unsafe.Pointer) uintptr {
-	n := (*node[K, I])(unsafe.Add(nodes, at*unsafe.Sizeof(node[K, I]{})))
-	k := *(*K)(unsafe.Add(keys, uintptr(n.col)*unsafe.Sizeof(K(0))))
-	at += uintptr(n.next)
-	right := uintptr(0)
-	if k >= n.split {
-		right = 1
-	}
-	return at + right
-}
-
-// walkRows walks four rows, whose keys follow one another, down one tree.
-func walkRows[K key, I index](nodes []node[K, I], root uint32, depth int32, keys []K, out *[lanes]uint32) {
-	base := unsafe.Pointer(unsafe.SliceData(nodes))
-	cols := uintptr(len(keys)/lanes) * unsafe.Sizeof(K(0))
-	k0 := unsafe.Pointer(unsafe.SliceData(keys))
-	k1 := unsafe.Add(k0, cols)
-	k2 := unsafe.Add(k1, cols)
-	k3 := unsafe.Add(k2, cols)
-	a, b, c, d := uintptr(root), uintptr(root), uintptr(root), uintptr(root)
-	for range depth {
-		a = step[K, I](base, a, k0)
-		b = step[K, I](base, b, k1)
-		c = step[K, I](base, c, k2)
-		d = step[K, I](base, d, k3)
-	}
-	out[0], out[1], out[2], out[3] = uint32(a), uint32(b), uint32(c), uint32(d)
-}
-
-// walkTrees walks one row down four trees.
-func walkTrees[K key, I index](nodes []node[K, I], roots *[lanes]uint32, depth int32, keys []K, out *[lanes]uint32) {
-	base := unsafe.Pointer(unsafe.SliceData(nodes))
-	k := unsafe.Pointer(unsafe.SliceData(keys))
-	a, b, c, d := uintptr(roots[0]), uintptr(roots[1]), uintptr(roots[2]), uintptr(roots[3])
-	for range depth {
-		a = step[K, I](base, a, k)
-		b = step[K, I](base, b, k)
-		c = step[K, I](base, c, k)
-		d = step[K, I](base, d, k)
-	}
-	out[0], out[1], out[2], out[3] = uint32(a), uint32(b), uint32(c), uint32(d)
 }
