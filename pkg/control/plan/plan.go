@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -62,6 +63,8 @@ type Plan struct {
 	Mode  serving.DeploymentMode
 	// Stopped says that nothing but the object itself is wanted.
 	Stopped bool
+	// Frozen says that the service is ready and asked to be left as it is: nothing is written or deleted.
+	Frozen bool `json:",omitempty"`
 	// Components in the order canary predictors, predictor, transformer, explainer.
 	Components []Component
 	Route      Route
@@ -165,10 +168,10 @@ func (r Runtime) Kind() string {
 }
 
 // ModelPath is where a single model is put.
-const ModelPath = "/mnt/models"
+const ModelPath = handoff.ModelDir
 
 // ModelConfigPath is where the list of models of a multi-model service is mounted.
-const ModelConfigPath = "/mnt/configs"
+const ModelConfigPath = handoff.ConfigDir
 
 // Source is one thing to bring, and where to.
 type Source struct {

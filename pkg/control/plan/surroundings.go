@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 )
 
@@ -67,7 +68,7 @@ const defaultPort = 8080
 
 // Front is the container that takes requests: the transformer beside the model, else the serving container, else the first.
 func (c *Component) Front() *corev1.Container {
-	for _, name := range []string{"transformer-container", "kserve-container"} {
+	for _, name := range []string{handoff.TransformerContainer, handoff.MainContainer} {
 		for i := range c.Pod.Containers {
 			if c.Pod.Containers[i].Name == name {
 				return &c.Pod.Containers[i]

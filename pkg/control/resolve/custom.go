@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -49,15 +50,15 @@ func (r *resolver) transformer(spec *servingv1beta1.TransformerSpec) (*plan.Comp
 		if host, protocol, err = r.meshPredictor(); err != nil {
 			return nil, err
 		}
-		addFlag(main, "--protocol", string(protocol))
+		addFlag(main, "--"+handoff.FlagProtocol, string(protocol))
 	}
-	addFlag(main, "--model_name", r.svc.Name)
-	addFlag(main, "--predictor_host", host)
-	addFlag(main, "--http_port", "8080")
+	addFlag(main, "--"+handoff.FlagModelName, r.svc.Name)
+	addFlag(main, "--"+handoff.FlagPredictorHost, host)
+	addFlag(main, "--"+handoff.FlagHTTPPort, "8080")
 	if n := spec.ContainerConcurrency; n != nil {
-		addFlag(main, "--workers", strconv.FormatInt(*n, 10))
+		addFlag(main, "--"+handoff.FlagWorkers, strconv.FormatInt(*n, 10))
 	}
-	setEnv(main, "INFERENCE_SERVICE_NAME", r.svc.Name)
+	setEnv(main, handoff.EnvServiceName, r.svc.Name)
 	c.Protocol = containerProtocol(main)
 	var err error
 	if c.Storage, err = r.containerStorage(serving.Transformer, main, spec.StorageURIs, ""); err != nil {
@@ -84,11 +85,11 @@ func (r *resolver) explainer(spec *servingv1beta1.ExplainerSpec) (*plan.Componen
 		}
 	case len(spec.Containers) > 0:
 		main := &c.Pod.Containers[0]
-		addFlag(main, "--model_name", r.svc.Name)
-		addFlag(main, "--predictor_host", r.predictorHost())
-		addFlag(main, "--http_port", "8080")
+		addFlag(main, "--"+handoff.FlagModelName, r.svc.Name)
+		addFlag(main, "--"+handoff.FlagPredictorHost, r.predictorHost())
+		addFlag(main, "--"+handoff.FlagHTTPPort, "8080")
 		if n := ext.ContainerConcurrency; n != nil {
-			addFlag(main, "--workers", strconv.FormatInt(*n, 10))
+			addFlag(main, "--"+handoff.FlagWorkers, strconv.FormatInt(*n, 10))
 		}
 		c.Storage, err = r.containerStorage(serving.Explainer, main, spec.StorageURIs, "")
 	default:
@@ -113,9 +114,9 @@ func (r *resolver) artContainer(art *servingv1beta1.ARTExplainerSpec, ext *servi
 		}
 		c.Image = r.st.Explainers.ART.Image + ":" + version
 	}
-	args := []string{"--model_name", r.svc.Name, "--http_port", "8080", "--predictor_host", r.predictorHost()}
+	args := []string{"--" + handoff.FlagModelName, r.svc.Name, "--" + handoff.FlagHTTPPort, "8080", "--" + handoff.FlagPredictorHost, r.predictorHost()}
 	if n := ext.ContainerConcurrency; n != nil {
-		args = append(args, "--workers", strconv.FormatInt(*n, 10))
+		args = append(args, "--"+handoff.FlagWorkers, strconv.FormatInt(*n, 10))
 	}
 	if art.StorageURI != "" {
 		args = append(args, "--storage_uri", plan.ModelPath)
@@ -144,7 +145,7 @@ func (r *resolver) dress(c *plan.Component, ext *servingv1beta1.ComponentExtensi
 }
 
 func containerProtocol(c *corev1.Container) serving.ProtocolVersion {
-	if p, _ := envValue(c.Env, "PROTOCOL"); p != "" {
+	if p, _ := envValue(c.Env, handoff.EnvProtocol); p != "" {
 		return serving.ProtocolVersion(p)
 	}
 	return serving.ProtocolV1

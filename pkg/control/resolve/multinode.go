@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -42,20 +43,20 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 	setGPUs(worker, gpus, n.worker)
 	headService, workerService := names.HeadService(r.svc.Name, r.svc.Generation), names.WorkerService(r.svc.Name, r.svc.Generation)
 	for _, e := range [][2]string{
-		{"PIPELINE_PARALLEL_SIZE", strconv.Itoa(pp)}, {"TENSOR_PARALLEL_SIZE", strconv.Itoa(tp)},
-		{"RAY_NODE_COUNT", strconv.Itoa(n.nodes)}, {"REQUEST_GPU_COUNT", strconv.Itoa(n.head)}, {"MODEL_NAME", r.svc.Name},
+		{handoff.EnvPipelineParallelSize, strconv.Itoa(pp)}, {handoff.EnvTensorParallelSize, strconv.Itoa(tp)},
+		{handoff.EnvRayNodeCount, strconv.Itoa(n.nodes)}, {handoff.EnvRequestGPUCount, strconv.Itoa(n.head)}, {handoff.EnvModelName, r.svc.Name},
 	} {
 		setEnv(head, e[0], e[1])
 	}
 	if len(c.Storage.Sources) > 0 {
 		if scheme, _, _ := strings.Cut(c.Storage.Sources[0].URI, "://"); scheme == "pvc" || scheme == "oci" {
-			setEnv(head, "MODEL_DIR", plan.ModelPath)
+			setEnv(head, handoff.EnvModelDir, plan.ModelPath)
 		}
 	}
 	for _, e := range [][2]string{
-		{"RAY_NODE_COUNT", strconv.Itoa(n.nodes)}, {"REQUEST_GPU_COUNT", strconv.Itoa(n.worker)},
-		{"PIPELINE_PARALLEL_SIZE", strconv.Itoa(pp)}, {"TENSOR_PARALLEL_SIZE", strconv.Itoa(tp)},
-		{"ISVC_NAME", r.svc.Name}, {"HEAD_SVC", headService}, {"WORKER_SVC", workerService},
+		{handoff.EnvRayNodeCount, strconv.Itoa(n.nodes)}, {handoff.EnvRequestGPUCount, strconv.Itoa(n.worker)},
+		{handoff.EnvPipelineParallelSize, strconv.Itoa(pp)}, {handoff.EnvTensorParallelSize, strconv.Itoa(tp)},
+		{handoff.EnvMultiNodeServiceName, r.svc.Name}, {handoff.EnvHeadService, headService}, {handoff.EnvWorkerService, workerService},
 	} {
 		setEnv(worker, e[0], e[1])
 	}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -46,7 +47,7 @@ func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, err
 		return nil, err
 	}
 	for i := range c.Pod.Containers {
-		setEnv(&c.Pod.Containers[i], "INFERENCE_SERVICE_NAME", r.svc.Name)
+		setEnv(&c.Pod.Containers[i], handoff.EnvServiceName, r.svc.Name)
 	}
 	r.trace(c.Pod.Containers)
 	runtimeSpec := &servingv1alpha1.ServingRuntimeSpec{}
@@ -105,13 +106,13 @@ func (r *resolver) trace(containers []corev1.Container) {
 		if c.Name != ServingContainer && c.Name != TransformerContainer {
 			continue
 		}
-		addEnv(c, "OTEL_TRACES_EXPORTER", orElse(t.Exporter, servingv1beta1.DefaultTracingExporter))
-		addEnv(c, "OTEL_EXPORTER_OTLP_ENDPOINT", orElse(t.ExporterEndpoint, servingv1beta1.DefaultTracingEndpoint))
+		addEnv(c, handoff.EnvTracesExporter, orElse(t.Exporter, servingv1beta1.DefaultTracingExporter))
+		addEnv(c, handoff.EnvTracesEndpoint, orElse(t.ExporterEndpoint, servingv1beta1.DefaultTracingEndpoint))
 		if t.Sampler != "" {
-			addEnv(c, "OTEL_TRACES_SAMPLER", t.Sampler)
+			addEnv(c, handoff.EnvTracesSampler, t.Sampler)
 		}
 		if t.SamplerArg != "" {
-			addEnv(c, "OTEL_TRACES_SAMPLER_ARG", t.SamplerArg)
+			addEnv(c, handoff.EnvTracesSamplerArg, t.SamplerArg)
 		}
 	}
 }
@@ -224,14 +225,14 @@ func (r *resolver) customPredictor(c *plan.Component, spec *servingv1beta1.Predi
 		speaks = t
 	}
 	c.Protocol = serving.ProtocolV1
-	if p, ok := envValue(speaks.Env, "PROTOCOL"); ok && p != "" {
+	if p, ok := envValue(speaks.Env, handoff.EnvProtocol); ok && p != "" {
 		c.Protocol = serving.ProtocolVersion(p)
 	}
 	r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Chosen: "containers of the service", Why: "spec.predictor.containers is set"})
 	r.decide(plan.Decision{Subject: plan.SubjectProtocol, Role: serving.Predictor, Chosen: string(c.Protocol), Why: "variable PROTOCOL of container " + speaks.Name + ", v1 when it is absent"})
 	var err error
 	c.Storage, err = r.containerStorage(serving.Predictor, main, spec.StorageURIs, text(spec.StorageContainerName))
-	if multi, _ := envValue(main.Env, "MULTI_MODEL_SERVER"); strings.EqualFold(multi, "true") {
+	if multi, _ := envValue(main.Env, handoff.EnvMultiModel); strings.EqualFold(multi, "true") {
 		c.MultiModel = true
 	}
 	return err

@@ -12,10 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
+
+// Hosts are the host names that a service would get, whatever their length; admission checks them before anything is made.
+func Hosts(svc *servingv1beta1.InferenceService, st *settings.Settings) []string {
+	wanted := []string{svc.Name, names.Predictor(svc.Name, svc.Spec.Predictor.Name)}
+	if svc.Spec.Transformer != nil {
+		wanted = append(wanted, names.Transformer(svc.Name))
+	}
+	if svc.Spec.Explainer != nil {
+		wanted = append(wanted, names.Explainer(svc.Name))
+	}
+	hosts := make([]string, 0, len(wanted))
+	for _, name := range wanted {
+		host, err := settings.Expand(st.Ingress.DomainTemplate, settings.Place{
+			Name: name, Namespace: svc.Namespace, IngressDomain: st.Ingress.Domain, Annotations: svc.Annotations, Labels: svc.Labels,
+		})
+		if err == nil {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
 
 // checkNames refuses derived names that Kubernetes would refuse later, object by object.
 func (r *resolver) checkNames() error {
@@ -154,13 +176,13 @@ func moreHosts(host string, domains, additional []string) []string {
 // knativeRoute follows the URLs that Knative has given, or will give where the service is new.
 func (r *resolver) knativeRoute() error {
 	in := &r.st.Ingress
-	domains := r.snap.KnativeDomains
-	if len(domains) == 0 {
-		domains = []string{in.Domain}
+	domain := in.Domain
+	if len(r.snap.KnativeDomains) > 0 {
+		domain = r.snap.KnativeDomains[0]
 	}
 	for i := range r.plan.Components {
 		c := &r.plan.Components[i]
-		c.URL = "http://" + c.Name + "." + r.svc.Namespace + "." + domains[0]
+		c.URL = "http://" + c.Name + "." + r.svc.Namespace + "." + domain
 		if known := r.svc.Status.Components[c.Role].URL; known != "" {
 			c.URL = known
 		}
@@ -193,7 +215,7 @@ func (r *resolver) knativeRoute() error {
 		why = "ingress.pathTemplate " + in.PathTemplate
 	}
 	route.Internal = r.svc.Labels[serving.LabelKnativeVisibility] == serving.VisibilityClusterLocal || route.Host == r.clusterHost(r.svc.Name)
-	route.MoreHosts = moreHosts(route.Host, domains, in.AdditionalDomains)
+	route.MoreHosts = moreHosts(route.Host, r.snap.KnativeDomains, in.AdditionalDomains)
 	r.decide(plan.Decision{Subject: plan.SubjectURL, Chosen: route.URL, Why: why})
 	return nil
 }

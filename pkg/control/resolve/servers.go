@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -36,10 +37,10 @@ func serverDefaults(kind, service string, model *servingv1beta1.ModelSpec, hasMo
 	case mlserver:
 		orElse(serving.ProtocolV2)
 		if hasModel {
-			addEnv(c, "MLSERVER_MODEL_NAME", service)
-			addEnv(c, "MLSERVER_MODEL_URI", plan.ModelPath)
+			addEnv(c, handoff.EnvMLServerModelName, service)
+			addEnv(c, handoff.EnvMLServerModelURI, plan.ModelPath)
 		} else {
-			addEnv(c, "MLSERVER_LOAD_MODELS_AT_STARTUP", "false")
+			addEnv(c, handoff.EnvMLServerLoadModelsAtStart, "false")
 		}
 		labels[serving.LabelModelClass] = mlserverClass(model.ModelFormat.Name)
 	case torchserve:
@@ -48,7 +49,7 @@ func serverDefaults(kind, service string, model *servingv1beta1.ModelSpec, hasMo
 		if p := *model.ProtocolVersion; p == serving.ProtocolV2 || p == serving.ProtocolGRPCV2 {
 			labels[serving.LabelServiceEnvelope] = "kservev2"
 		}
-		c.Env = append(c.Env, corev1.EnvVar{Name: "PROTOCOL_VERSION", Value: string(*model.ProtocolVersion)})
+		c.Env = append(c.Env, corev1.EnvVar{Name: handoff.EnvTorchServeProtocolVersion, Value: string(*model.ProtocolVersion)})
 	case tritonserver:
 		orElse(serving.ProtocolV2)
 		if !hasModel {

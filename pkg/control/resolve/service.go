@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -70,6 +71,8 @@ func (r *resolver) decide(d plan.Decision) { r.plan.Decisions = append(r.plan.De
 
 // mode follows status, annotation, setting: what a service once became is not changed by an edit.
 func (r *resolver) mode() error {
+	ready := r.svc.Status.Condition(serving.ConditionReady)
+	r.plan.Frozen = r.svc.Annotations[serving.AnnotationDisableAutoUpdate] == "true" && ready != nil && ready.Status == corev1.ConditionTrue
 	r.plan.Stopped = strings.EqualFold(r.svc.Annotations[serving.AnnotationStop], "true")
 	d := plan.Decision{Subject: plan.SubjectMode}
 	text, annotated := r.svc.Annotations[serving.AnnotationDeploymentMode]
@@ -145,9 +148,9 @@ func invalidPredictor(format string, args ...any) error {
 
 // Container names that have a meaning.
 const (
-	ServingContainer     = "kserve-container"
-	TransformerContainer = "transformer-container"
-	WorkerContainer      = "worker-container"
+	ServingContainer     = handoff.MainContainer
+	TransformerContainer = handoff.TransformerContainer
+	WorkerContainer      = handoff.WorkerContainer
 )
 
 func findContainer(cs []corev1.Container, name string) *corev1.Container {

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -47,7 +48,7 @@ func (r *resolver) modelStorage(spec *servingv1beta1.PredictorSpec) (plan.Storag
 
 // containerStorage decides for a container of the user's own, which names its source in STORAGE_URI.
 func (r *resolver) containerStorage(role serving.ComponentRole, c *corev1.Container, many []servingv1beta1.StorageURI, container string) (plan.Storage, error) {
-	uri, _ := envValue(c.Env, "STORAGE_URI")
+	uri, _ := envValue(c.Env, handoff.EnvStorageURI)
 	switch {
 	case uri != "" && len(many) > 0:
 		return plan.Storage{}, unsupported("spec.%s has both storageUris and the variable STORAGE_URI: keep one", role)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -34,11 +35,11 @@ func injectAgent(pod *corev1.Pod, a Admission) error {
 	st := a.Settings
 	c := corev1.Container{
 		Name: agentContainer, Image: st.Agent.Image, Resources: resources(st.Agent),
-		Ports:           []corev1.ContainerPort{{Name: "agent-port", ContainerPort: agentPort, Protocol: corev1.ProtocolTCP}},
+		Ports:           []corev1.ContainerPort{{Name: handoff.AgentPortName, ContainerPort: agentPort, Protocol: corev1.ProtocolTCP}},
 		SecurityContext: pod.Spec.Containers[0].SecurityContext.DeepCopy(),
 	}
 	if pulls {
-		c.Args = append(c.Args, "--enable-puller", "--config-dir", pod.Annotations[serving.AnnotationInternalConfigMountPath], "--model-dir", pod.Annotations[serving.AnnotationInternalModelDir])
+		c.Args = append(c.Args, "--"+handoff.FlagEnablePuller, "--"+handoff.FlagConfigDir, pod.Annotations[serving.AnnotationInternalConfigMountPath], "--"+handoff.FlagAgentModelDir, pod.Annotations[serving.AnnotationInternalModelDir])
 	}
 	if batches {
 		c.Args = append(c.Args, batcherArgs(pod.Annotations, st)...)
@@ -48,7 +49,7 @@ func injectAgent(pod *corev1.Pod, a Admission) error {
 		store = storeOf(a.PredictorLogger, st)
 		c.Args = append(c.Args, loggerArgs(pod, a, store)...)
 	}
-	c.Args = append(c.Args, "--component-port", strconv.Itoa(int(componentPort(&pod.Spec))))
+	c.Args = append(c.Args, "--"+handoff.FlagComponentPort, strconv.Itoa(int(componentPort(&pod.Spec))))
 	if err := agentProbe(pod, &c); err != nil {
 		return err
 	}
@@ -61,15 +62,15 @@ func injectAgent(pod *corev1.Pod, a Admission) error {
 		}
 	}
 	if st.Logger.CABundle != "" && logs {
-		addVolume(&pod.Spec, configMapVolume("agent-ca-bundle", st.Logger.CABundle, true))
-		addMount(&c, corev1.VolumeMount{Name: "agent-ca-bundle", MountPath: "/etc/tls/logger", ReadOnly: true})
+		addVolume(&pod.Spec, configMapVolume(handoff.AgentCABundleVolume, st.Logger.CABundle, true))
+		addMount(&c, corev1.VolumeMount{Name: handoff.AgentCABundleVolume, MountPath: handoff.LoggerCADir, ReadOnly: true})
 	}
 	if pulls {
-		addVolume(&pod.Spec, emptyDir("model-dir"))
-		addVolume(&pod.Spec, configMapVolume("model-config", pod.Annotations[serving.AnnotationInternalConfigVolumeName], false))
-		models := corev1.VolumeMount{Name: "model-dir", MountPath: plan.ModelPath}
+		addVolume(&pod.Spec, emptyDir(handoff.ModelDirVolume))
+		addVolume(&pod.Spec, configMapVolume(handoff.ModelConfigVolume, pod.Annotations[serving.AnnotationInternalConfigVolumeName], false))
+		models := corev1.VolumeMount{Name: handoff.ModelDirVolume, MountPath: plan.ModelPath}
 		addMount(&c, models)
-		addMount(&c, corev1.VolumeMount{Name: "model-config", MountPath: plan.ModelConfigPath})
+		addMount(&c, corev1.VolumeMount{Name: handoff.ModelConfigVolume, MountPath: plan.ModelConfigPath})
 		if server := container(&pod.Spec, servingContainer); server != nil {
 			addMount(server, models)
 		}
@@ -79,10 +80,10 @@ func injectAgent(pod *corev1.Pod, a Admission) error {
 }
 
 func batcherArgs(annotations map[string]string, st *settings.Settings) []string {
-	args := []string{"--enable-batcher"}
+	args := []string{"--" + handoff.FlagEnableBatcher}
 	for _, f := range []struct{ flag, key, operator, builtIn string }{
-		{"--max-batchsize", serving.AnnotationInternalBatcherMaxBatchSize, st.Batcher.MaxBatchSize, "32"},
-		{"--max-latency", serving.AnnotationInternalBatcherMaxLatency, st.Batcher.MaxLatency, "5000"},
+		{"--" + handoff.FlagMaxBatchSize, serving.AnnotationInternalBatcherMaxBatchSize, st.Batcher.MaxBatchSize, "32"},
+		{"--" + handoff.FlagMaxLatency, serving.AnnotationInternalBatcherMaxLatency, st.Batcher.MaxLatency, "5000"},
 	} {
 		value, ok := annotations[f.key]
 		if !ok && f.operator != f.builtIn { // the agent knows its own defaults; only another wish of the operator is passed on
@@ -103,7 +104,7 @@ type loggerStore struct {
 
 // storeOf reads the store from the predictor's logger, else from the operator's settings.
 func storeOf(l *servingv1beta1.LoggerSpec, st *settings.Settings) *loggerStore {
-	s := &loggerStore{marshaller: st.Logger.MarshallerURL, interval: st.Logger.BatchInterval, batch: st.Logger.BatchSize, account: "logger-sa"}
+	s := &loggerStore{marshaller: st.Logger.MarshallerURL, interval: st.Logger.BatchInterval, batch: st.Logger.BatchSize, account: handoff.DefaultLoggerAccount}
 	if o := st.Logger.Storage; o != nil {
 		s.path, s.format = o.Path, o.Parameters["format"]
 		if o.ServiceAccount != "" {
@@ -145,22 +146,22 @@ func loggerArgs(pod *corev1.Pod, a Admission, store *loggerStore) []string {
 		mode = string(servingv1beta1.LogAll)
 	}
 	args := []string{
-		"--log-url", url, "--source-uri", pod.Name, "--log-mode", mode, "--inference-service", pod.Labels[serving.LabelInferenceService],
-		"--namespace", a.Namespace, "--endpoint", pod.Labels[serving.LabelEndpoint], "--component", pod.Labels[serving.LabelComponent],
+		"--" + handoff.FlagLogURL, url, "--" + handoff.FlagSourceURI, pod.Name, "--" + handoff.FlagLogMode, mode, "--" + handoff.FlagInferenceService, pod.Labels[serving.LabelInferenceService],
+		"--" + handoff.FlagNamespace, a.Namespace, "--" + handoff.FlagEndpoint, pod.Labels[serving.LabelEndpoint], "--" + handoff.FlagComponent, pod.Labels[serving.LabelComponent],
 	}
 	add := func(flag, value string) {
 		if value != "" {
 			args = append(args, flag, value)
 		}
 	}
-	add("--log-store-path", store.path)
-	add("--log-store-format", store.format)
-	add("--log-marshaller-url", store.marshaller)
+	add("--"+handoff.FlagLogStorePath, store.path)
+	add("--"+handoff.FlagLogStoreFormat, store.format)
+	add("--"+handoff.FlagLogMarshallerURL, store.marshaller)
 	if store.batch != nil {
-		add("--log-batch-size", strconv.Itoa(*store.batch))
+		add("--"+handoff.FlagLogBatchSize, strconv.Itoa(*store.batch))
 	}
-	add("--log-batch-interval", store.interval)
-	add("--metadata-headers", ann[serving.AnnotationInternalLoggerHeaders])
+	add("--"+handoff.FlagLogBatchInterval, store.interval)
+	add("--"+handoff.FlagMetadataHeaders, ann[serving.AnnotationInternalLoggerHeaders])
 	if keys := ann[serving.AnnotationInternalLoggerAnnotations]; keys != "" {
 		var pairs []string
 		for key := range strings.SplitSeq(keys, ",") {
@@ -168,10 +169,10 @@ func loggerArgs(pod *corev1.Pod, a Admission, store *loggerStore) []string {
 				pairs = append(pairs, key+"="+v)
 			}
 		}
-		add("--metadata-annotations", strings.Join(pairs, ","))
+		add("--"+handoff.FlagMetadataAnnotations, strings.Join(pairs, ","))
 	}
-	add("--logger-ca-cert-file", st.Logger.CACertFile)
-	return append(args, "--logger-tls-skip-verify", strconv.FormatBool(st.Logger.TLSSkipVerify))
+	add("--"+handoff.FlagLoggerCACertFile, st.Logger.CACertFile)
+	return append(args, "--"+handoff.FlagLoggerTLSSkipVerify, strconv.FormatBool(st.Logger.TLSSkipVerify))
 }
 
 // componentPort is where the agent sends requests on to.
@@ -186,7 +187,7 @@ func componentPort(pod *corev1.PodSpec) int32 {
 func agentProbe(pod *corev1.Pod, c *corev1.Container) error {
 	if proxy := container(&pod.Spec, queueProxy); proxy != nil {
 		c.Env = append([]corev1.EnvVar{}, proxy.Env...)
-		putEnv(proxy, corev1.EnvVar{Name: "USER_PORT", Value: strconv.Itoa(agentPort)})
+		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvUserPort, Value: strconv.Itoa(agentPort)})
 		return nil
 	}
 	front := container(&pod.Spec, transformerContainer)
@@ -199,13 +200,13 @@ func agentProbe(pod *corev1.Pod, c *corev1.Container) error {
 		if err != nil {
 			return fmt.Errorf("write the readiness probe of container %s: %w", front.Name, err)
 		}
-		c.Env = append(c.Env, corev1.EnvVar{Name: "SERVING_READINESS_PROBE", Value: string(raw)})
+		c.Env = append(c.Env, corev1.EnvVar{Name: handoff.EnvReadinessProbe, Value: string(raw)})
 		if p.HTTPGet != nil && p.HTTPGet.Path != "" {
 			path = p.HTTPGet.Path
 		}
 	}
 	c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-		Path: path, Port: intstr.FromInt32(agentPort), HTTPHeaders: []corev1.HTTPHeader{{Name: "K-Network-Probe", Value: "queue"}},
+		Path: path, Port: intstr.FromInt32(agentPort), HTTPHeaders: []corev1.HTTPHeader{{Name: handoff.ProbeHeader, Value: handoff.ProbeHeaderQueue}},
 	}}}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
@@ -61,22 +62,22 @@ func secretCredentials(pod *corev1.PodSpec, c *corev1.Container, s *corev1.Secre
 	case has(st.Credentials.S3.SecretAccessKeyName):
 		s3Env(c, s.Name, s.Annotations, s.Data, st)
 	case has(gcs):
-		mountSecret(pod, c, "user-gcp-sa", s.Name, "/var/secrets/")
-		putEnv(c, corev1.EnvVar{Name: "GOOGLE_APPLICATION_CREDENTIALS", Value: "/var/secrets/" + gcs})
-	case has("AZ_CLIENT_ID") || has("AZURE_CLIENT_ID") || has("AZURE_ACCESS_TOKEN"):
+		mountSecret(pod, c, handoff.GCSVolume, s.Name, handoff.GCSCredentialDir)
+		putEnv(c, corev1.EnvVar{Name: handoff.EnvGCSCredentials, Value: handoff.GCSCredentialDir + gcs})
+	case has(handoff.EnvAzClientID) || has(handoff.EnvAzureClientID) || has("AZURE_ACCESS_TOKEN"):
 		azureEnv(c, s)
-	case has("AZURE_STORAGE_ACCESS_KEY"):
-		putEnv(c, fromSecret("AZURE_STORAGE_ACCESS_KEY", s.Name, "AZURE_STORAGE_ACCESS_KEY"))
+	case has(handoff.EnvAzureAccessKey):
+		putEnv(c, fromSecret(handoff.EnvAzureAccessKey, s.Name, handoff.EnvAzureAccessKey))
 	case has("https-host"):
 		if has("headers") {
 			putEnv(c, corev1.EnvVar{Name: string(s.Data["https-host"]) + "-headers", Value: string(s.Data["headers"])})
 		}
 	case has("HDFS_NAMENODE"):
-		mountSecret(pod, c, "hdfs-secrets", s.Name, "/var/secrets/kserve-hdfscreds")
-	case has("HF_TOKEN"):
-		putEnv(c, fromSecret("HF_TOKEN", s.Name, "HF_TOKEN"))
-	case has("MODELSCOPE_API_TOKEN"):
-		putEnv(c, fromSecret("MODELSCOPE_API_TOKEN", s.Name, "MODELSCOPE_API_TOKEN"))
+		mountSecret(pod, c, handoff.HDFSVolume, s.Name, handoff.HDFSCredentialDir)
+	case has(handoff.EnvHFToken):
+		putEnv(c, fromSecret(handoff.EnvHFToken, s.Name, handoff.EnvHFToken))
+	case has(handoff.EnvModelScopeToken):
+		putEnv(c, fromSecret(handoff.EnvModelScopeToken, s.Name, handoff.EnvModelScopeToken))
 	}
 }
 
@@ -92,8 +93,8 @@ func fromSecret(name, secret, key string) corev1.EnvVar {
 // azureEnv passes on what the secret has; the first four have an older spelling that wins.
 func azureEnv(c *corev1.Container, s *corev1.Secret) {
 	for i, name := range []string{
-		"AZURE_SUBSCRIPTION_ID", "AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET",
-		"AZURE_STORAGE_ACCESS_KEY", "AZURE_ACCESS_TOKEN", "AZURE_ACCESS_EXPIRES_ON_SECONDS", "AZURE_ACCOUNT_NAME", "AZURE_SERVICE_URL",
+		handoff.EnvAzureSubscriptionID, handoff.EnvAzureTenantID, handoff.EnvAzureClientID, handoff.EnvAzureClientSecret,
+		handoff.EnvAzureAccessKey, "AZURE_ACCESS_TOKEN", "AZURE_ACCESS_EXPIRES_ON_SECONDS", "AZURE_ACCOUNT_NAME", "AZURE_SERVICE_URL",
 	} {
 		old := strings.Replace(name, "AZURE_", "AZ_", 1)
 		_, hasOld := s.Data[old]
@@ -111,8 +112,8 @@ func azureEnv(c *corev1.Container, s *corev1.Secret) {
 func s3Env(c *corev1.Container, secret string, annotations map[string]string, data map[string][]byte, st *settings.Settings) {
 	conf := &st.Credentials.S3
 	if secret != "" {
-		putEnv(c, fromSecret("AWS_ACCESS_KEY_ID", secret, conf.AccessKeyIDName))
-		putEnv(c, fromSecret("AWS_SECRET_ACCESS_KEY", secret, conf.SecretAccessKeyName))
+		putEnv(c, fromSecret(handoff.EnvAWSAccessKeyID, secret, conf.AccessKeyIDName))
+		putEnv(c, fromSecret(handoff.EnvAWSSecretAccessKey, secret, conf.SecretAccessKeyName))
 	}
 	value := func(annotation, key, operator string) string {
 		if v, ok := annotations[annotation]; ok {
@@ -128,8 +129,8 @@ func s3Env(c *corev1.Container, secret string, annotations map[string]string, da
 			putEnv(c, corev1.EnvVar{Name: name, Value: v})
 		}
 	}
-	if endpoint := value(serving.AnnotationS3Endpoint, "S3_ENDPOINT", conf.Endpoint); endpoint != "" {
-		https := value(serving.AnnotationS3UseHTTPS, "S3_USE_HTTPS", conf.UseHTTPS)
+	if endpoint := value(serving.AnnotationS3Endpoint, handoff.EnvS3Endpoint, conf.Endpoint); endpoint != "" {
+		https := value(serving.AnnotationS3UseHTTPS, handoff.EnvS3UseHTTPS, conf.UseHTTPS)
 		full := endpoint
 		switch {
 		case strings.HasPrefix(endpoint, "https://"):
@@ -141,17 +142,17 @@ func s3Env(c *corev1.Container, secret string, annotations map[string]string, da
 		default:
 			full = "https://" + endpoint
 		}
-		set("S3_USE_HTTPS", https)
-		set("S3_ENDPOINT", endpoint)
-		set("AWS_ENDPOINT_URL", full)
+		set(handoff.EnvS3UseHTTPS, https)
+		set(handoff.EnvS3Endpoint, endpoint)
+		set(handoff.EnvAWSEndpointURL, full)
 	}
-	set("S3_VERIFY_SSL", value(serving.AnnotationS3VerifySSL, "S3_VERIFY_SSL", conf.VerifySSL))
-	set("awsAnonymousCredential", value(serving.AnnotationS3UseAnonCredential, "awsAnonymousCredential", conf.UseAnonymous))
-	set("AWS_DEFAULT_REGION", value(serving.AnnotationS3Region, "AWS_DEFAULT_REGION", conf.Region))
-	set("S3_USER_VIRTUAL_BUCKET", value(serving.AnnotationS3UseVirtualBucket, "S3_USER_VIRTUAL_BUCKET", conf.UseVirtualBucket))
-	set("S3_USE_ACCELERATE", value(serving.AnnotationS3UseAccelerate, "S3_USE_ACCELERATE", conf.UseAccelerate))
-	set("AWS_CA_BUNDLE", value(serving.AnnotationS3CABundle, "AWS_CA_BUNDLE", conf.CABundle))
-	set("AWS_CA_BUNDLE_CONFIGMAP", value(serving.AnnotationS3CABundleConfigMap, "AWS_CA_BUNDLE_CONFIGMAP", conf.CABundleConfigMap))
+	set(handoff.EnvS3VerifySSL, value(serving.AnnotationS3VerifySSL, handoff.EnvS3VerifySSL, conf.VerifySSL))
+	set(handoff.EnvAWSAnonymous, value(serving.AnnotationS3UseAnonCredential, handoff.EnvAWSAnonymous, conf.UseAnonymous))
+	set(handoff.EnvAWSDefaultRegion, value(serving.AnnotationS3Region, handoff.EnvAWSDefaultRegion, conf.Region))
+	set(handoff.EnvS3VirtualBucket, value(serving.AnnotationS3UseVirtualBucket, handoff.EnvS3VirtualBucket, conf.UseVirtualBucket))
+	set(handoff.EnvS3UseAccelerate, value(serving.AnnotationS3UseAccelerate, handoff.EnvS3UseAccelerate, conf.UseAccelerate))
+	set(handoff.EnvAWSCABundle, value(serving.AnnotationS3CABundle, handoff.EnvAWSCABundle, conf.CABundle))
+	set(handoff.EnvAWSCABundleConfig, value(serving.AnnotationS3CABundleConfigMap, handoff.EnvAWSCABundleConfig, conf.CABundleConfigMap))
 }
 
 // storageSpec is an entry of the storage configuration and what the service says over it.
@@ -202,9 +203,9 @@ func (s *storageSpec) apply(c *corev1.Container, uri string, annotations map[str
 		if err := json.Unmarshal(entry, &values); err != nil {
 			return "", fmt.Errorf("entry %q of secret %q is no JSON object of texts: %w", key, name, err)
 		}
-		c.Env = append(c.Env, fromSecret("STORAGE_CONFIG", name, key))
+		c.Env = append(c.Env, fromSecret(handoff.EnvStorageConfig, name, key))
 		if bundle := values["cabundle_configmap"]; bundle != "" {
-			putEnv(c, corev1.EnvVar{Name: "AWS_CA_BUNDLE_CONFIGMAP", Value: bundle})
+			putEnv(c, corev1.EnvVar{Name: handoff.EnvAWSCABundleConfig, Value: bundle})
 		}
 		if bucket == "" {
 			bucket = values["bucket"]
@@ -224,7 +225,7 @@ func (s *storageSpec) apply(c *corev1.Container, uri string, annotations map[str
 		if err != nil {
 			return "", fmt.Errorf("write storage.parameters: %w", err)
 		}
-		c.Env = append(c.Env, corev1.EnvVar{Name: "STORAGE_OVERRIDE_CONFIG", Value: string(raw)})
+		c.Env = append(c.Env, corev1.EnvVar{Name: handoff.EnvStorageOverrideConfig, Value: string(raw)})
 	}
 	rest, isPlaceholder := strings.CutPrefix(uri, plan.SchemePlaceholder+"://")
 	if !isPlaceholder {

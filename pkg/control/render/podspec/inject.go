@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -94,7 +95,7 @@ func istioUser(pod *corev1.Pod) {
 		run(uid)
 		return
 	}
-	if hasInit(&pod.Spec, "istio-init") || pod.Annotations[serving.AnnotationIstioInterceptionMode] != "REDIRECT" {
+	if hasInit(&pod.Spec, handoff.IstioInitContainer) || pod.Annotations[serving.AnnotationIstioInterceptionMode] != "REDIRECT" {
 		return
 	}
 	var status struct {
@@ -138,11 +139,11 @@ func injectMetrics(pod *corev1.Pod, st *settings.Settings) {
 	}
 	proxy := container(&pod.Spec, queueProxy)
 	if aggregate && proxy != nil {
-		putEnv(proxy, corev1.EnvVar{Name: "KSERVE_CONTAINER_PROMETHEUS_METRICS_PORT", Value: port})
-		putEnv(proxy, corev1.EnvVar{Name: "KSERVE_CONTAINER_PROMETHEUS_METRICS_PATH", Value: path})
-		putEnv(proxy, corev1.EnvVar{Name: "AGGREGATE_PROMETHEUS_METRICS_PORT", Value: strconv.Itoa(aggregatedMetrics)})
+		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvContainerMetricsPort, Value: port})
+		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvContainerMetricsPath, Value: path})
+		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvAggregateMetricsPort, Value: strconv.Itoa(aggregatedMetrics)})
 		if !hasPort(proxy, aggregatedMetrics) {
-			proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: "aggr-metric", ContainerPort: aggregatedMetrics, Protocol: corev1.ProtocolTCP})
+			proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: handoff.AggregateMetricsPortName, ContainerPort: aggregatedMetrics, Protocol: corev1.ProtocolTCP})
 		}
 	}
 	if !scrape {

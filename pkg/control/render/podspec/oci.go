@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
@@ -54,7 +55,7 @@ func addOCI(pod *corev1.PodSpec, st *settings.Settings, sources []plan.Source) e
 
 // nativeImage mounts the image itself.
 func nativeImage(pod *corev1.PodSpec, to []*corev1.Container, ref, at string) error {
-	volume := names.Volume(at, "oci-model")
+	volume := names.Volume(at, handoff.OCIModelVolume)
 	for _, c := range to {
 		for i := range c.VolumeMounts {
 			if m := &c.VolumeMounts[i]; m.MountPath == at && m.Name != volume {
@@ -64,7 +65,7 @@ func nativeImage(pod *corev1.PodSpec, to []*corev1.Container, ref, at string) er
 	}
 	addVolume(pod, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: ref, PullPolicy: corev1.PullIfNotPresent}}})
 	for _, c := range to {
-		addMount(c, corev1.VolumeMount{Name: volume, MountPath: at, SubPath: "models", ReadOnly: true})
+		addMount(c, corev1.VolumeMount{Name: volume, MountPath: at, SubPath: handoff.OCIModelSubPath, ReadOnly: true})
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 	addVolume(pod, emptyDir(volume))
 	for _, c := range targets(pod) {
 		addMount(c, mount)
-		addEnv(c, "MODEL_INIT_MODE", "async")
+		addEnv(c, handoff.EnvModelInitMode, handoff.ModelInitAsync)
 		if user != nil {
 			if c.SecurityContext == nil {
 				c.SecurityContext = &corev1.SecurityContext{}
@@ -121,7 +122,7 @@ func fetchImages(pod *corev1.PodSpec, st *settings.Settings, sources []plan.Sour
 	}
 	c := baseInitializer(st)
 	for _, s := range sources {
-		volume := names.Volume(s.Path, "oci-fetch-model")
+		volume := names.Volume(s.Path, handoff.OCIFetchVolume)
 		addVolume(pod, emptyDir(volume))
 		for _, t := range targets(pod) {
 			addMount(t, corev1.VolumeMount{Name: volume, MountPath: s.Path})
@@ -130,16 +131,16 @@ func fetchImages(pod *corev1.PodSpec, st *settings.Settings, sources []plan.Sour
 		addMount(&c, corev1.VolumeMount{Name: volume, MountPath: s.Path})
 	}
 	if len(pod.ImagePullSecrets) > 0 {
-		const volume, at = "kserve-oci-fetch-docker-config", "/mnt/oci-fetch-auth"
+		const volume, at = handoff.OCIAuthVolume, handoff.OCIAuthDir
 		addVolume(pod, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: pod.ImagePullSecrets[0].Name, DefaultMode: ptr(int32(0o400)),
-			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: "config.json"}},
+			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: handoff.OCIAuthFile}},
 		}}})
 		addMount(&c, corev1.VolumeMount{Name: volume, MountPath: at, ReadOnly: true})
-		addEnv(&c, "KSERVE_OCI_DOCKER_CONFIG", at+"/config.json")
+		addEnv(&c, handoff.EnvOCIDockerConfig, at+"/"+handoff.OCIAuthFile)
 	}
 	if st.Storage.OCIInsecureRegistry {
-		addEnv(&c, "KSERVE_OCI_INSECURE_REGISTRY", "true")
+		addEnv(&c, handoff.EnvOCIInsecureRegistry, "true")
 	}
 	pod.InitContainers = append(pod.InitContainers, c)
 }

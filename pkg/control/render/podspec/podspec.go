@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
@@ -20,13 +21,13 @@ import (
 
 // Names of containers, volumes and ports that other software knows.
 const (
-	servingContainer     = "kserve-container"
-	transformerContainer = "transformer-container"
-	workerContainer      = "worker-container"
-	queueProxy           = "queue-proxy"
-	initContainer        = "storage-initializer"
-	modelVolume          = "kserve-provision-location"
-	claimVolume          = "kserve-pvc-source"
+	servingContainer     = handoff.MainContainer
+	transformerContainer = handoff.TransformerContainer
+	workerContainer      = handoff.WorkerContainer
+	queueProxy           = handoff.QueueProxyContainer
+	initContainer        = handoff.InitializerContainer
+	modelVolume          = handoff.ProvisionVolume
+	claimVolume          = handoff.PVCSourceVolume
 )
 
 // Build is the pod of a component's template. In Standard mode it carries the defaults that a Deployment has always had here; Knative sets its own.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -37,8 +38,8 @@ func injectStorage(pod *corev1.Pod, a Admission) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := envValue(to[0], "STORAGE_URI"); ok {
-		putEnv(to[0], corev1.EnvVar{Name: "STORAGE_URI", Value: plan.ModelPath})
+	if _, ok := envValue(to[0], handoff.EnvStorageURI); ok {
+		putEnv(to[0], corev1.EnvVar{Name: handoff.EnvStorageURI, Value: plan.ModelPath})
 	}
 	readOnly := pod.Annotations[serving.AnnotationStorageReadOnly] != "false"
 	if claim, ok := strings.CutPrefix(uri, "pvc://"); ok {
@@ -87,9 +88,9 @@ func confidential(annotations map[string]string) []corev1.EnvVar {
 	if annotations[serving.AnnotationInternalConfidentialEnabled] != "true" {
 		return nil
 	}
-	env := []corev1.EnvVar{{Name: "CONFIDENTIAL_ENABLED", Value: "true"}}
+	env := []corev1.EnvVar{{Name: handoff.EnvConfidentialEnabled, Value: "true"}}
 	if id := annotations[serving.AnnotationInternalConfidentialResource]; id != "" {
-		env = append(env, corev1.EnvVar{Name: "CONFIDENTIAL_RESOURCE_ID", Value: id})
+		env = append(env, corev1.EnvVar{Name: handoff.EnvConfidentialResourceID, Value: id})
 	}
 	return env
 }
@@ -131,14 +132,14 @@ func addInitializer(pod *corev1.PodSpec, f fetch, st *settings.Settings, around 
 		return err
 	}
 	if bundle != "" {
-		addEnv(&c, "CA_BUNDLE_CONFIGMAP_NAME", bundle)
-		addEnv(&c, "CA_BUNDLE_VOLUME_MOUNT_POINT", mountPath)
-		addVolume(pod, configMapVolume("cabundle-cert", bundle, false))
-		addMount(&c, corev1.VolumeMount{Name: "cabundle-cert", MountPath: mountPath, ReadOnly: true})
+		addEnv(&c, handoff.EnvCABundleConfigMap, bundle)
+		addEnv(&c, handoff.EnvCABundleMountPoint, mountPath)
+		addVolume(pod, configMapVolume(handoff.CABundleVolume, bundle, false))
+		addMount(&c, corev1.VolumeMount{Name: handoff.CABundleVolume, MountPath: mountPath, ReadOnly: true})
 	}
-	addEnv(&c, "HF_HUB_ENABLE_HF_TRANSFER", "1")
-	addEnv(&c, "HF_XET_HIGH_PERFORMANCE", "1")
-	addEnv(&c, "HF_XET_NUM_CONCURRENT_RANGE_GETS", "8")
+	addEnv(&c, handoff.EnvHFHubEnableTransfer, "1")
+	addEnv(&c, handoff.EnvHFXetHighPerformance, "1")
+	addEnv(&c, handoff.EnvHFXetConcurrentRangeGet, "8")
 	for _, e := range f.confidential {
 		putEnv(&c, e)
 	}
@@ -162,7 +163,7 @@ func configMapVolume(name, configMap string, optional bool) corev1.Volume {
 }
 
 // globalBundle is the ConfigMap into which the operator's CA bundle is copied in every namespace with a service.
-const globalBundle = "global-ca-bundle"
+const globalBundle = handoff.GlobalCABundle
 
 // caBundle says which ConfigMap holds further certificate authorities, and where it is mounted.
 func caBundle(c *corev1.Container, namespace string, st *settings.Settings) (name, mountPath string) {
@@ -173,9 +174,9 @@ func caBundle(c *corev1.Container, namespace string, st *settings.Settings) (nam
 			name = st.Storage.CABundleConfigMap
 		}
 	}
-	if own, ok := envValue(c, "AWS_CA_BUNDLE_CONFIGMAP"); ok {
+	if own, ok := envValue(c, handoff.EnvAWSCABundleConfig); ok {
 		name = own
-		if file, ok := envValue(c, "AWS_CA_BUNDLE"); ok && file != "" {
+		if file, ok := envValue(c, handoff.EnvAWSCABundle); ok && file != "" {
 			mountPath = path.Dir(file)
 		}
 	}

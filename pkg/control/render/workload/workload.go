@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -120,7 +121,7 @@ func ModelConfig(p *plan.Plan) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: names.ModelConfig(p.Owner.Name), Labels: maps.Clone(p.Owner.Labels)},
-		Data:       map[string]string{"models.json": "[]"},
+		Data:       map[string]string{handoff.ModelsFile: "[]"},
 	}
 }
 
