@@ -75,7 +75,7 @@ type Ref struct {
 func Schemes() []string {
 	return []string{
 		"s3", "gs", "hf", "pvc", "oci", "oci+native", "oci+modelcar", "oci+fetch", "https", "http", "file",
-		"hdfs", "webhdfs", "abfs", "abfss", "modelscope",
+		"hdfs", "webhdfs", "abfs", "abfss", "modelscope", "git+https",
 	}
 }
 
@@ -120,6 +120,8 @@ func (r *Ref) read(rest string) error {
 		return r.readHub(rest)
 	case "http", "https":
 		return r.readWeb()
+	case "git+https", "git+http":
+		return r.readGit()
 	case "abfs", "abfss":
 		return r.readABFS(rest)
 	case "hdfs", "webhdfs":
@@ -244,7 +246,7 @@ func Redact(uri string) string {
 	if !ok {
 		return uri
 	}
-	if web := strings.ToLower(scheme); web == "http" || web == "https" {
+	if web := strings.TrimPrefix(strings.ToLower(scheme), "git+"); web == "http" || web == "https" {
 		rest, _, _ = strings.Cut(rest, "?")
 		rest, _, _ = strings.Cut(rest, "#")
 	}

@@ -53,6 +53,7 @@ func TestParse(t *testing.T) {
 		"oci+fetch://reg.test/a@" + digest:                  {Scheme: "oci+fetch", Store: modelref.OCI, Authority: "reg.test", Path: "a", Revision: digest, Mode: modelref.OCIFetch},
 		"oci+modelcar://a/b:v1@" + digest:                   {Scheme: "oci+modelcar", Store: modelref.OCI, Path: "a/b", Revision: digest, Mode: modelref.OCIModelcar},
 		"foo://a/b":                                         {Scheme: "foo", Store: modelref.Other, Authority: "a", Path: "b"},
+		"git+https://host/owner/repo":                       {Scheme: "git+https", Store: modelref.Git, Authority: "host", Path: "owner/repo"},
 		"git+ssh://host/a":                                  {Scheme: "git+ssh", Store: modelref.Other, Authority: "host", Path: "a"},
 		"oci+typo://a/b":                                    {Scheme: "oci+typo", Store: modelref.Other, Authority: "a", Path: "b"},
 	}
@@ -91,6 +92,7 @@ func TestParseRefuses(t *testing.T) {
 		"a web address that is none":         {"http://[::1/a", "not a web address"},
 		"an azure account without container": {"https://acct.blob.core.windows.net/", "container"},
 		"an abfs without a container":        {"abfs://acct.dfs.core.windows.net/p", "container and account"},
+		"a git address without a path":       {"git+https://host/", "names no repository"},
 		"an image without a name":            {"oci://", "oci://registry/repository:tag"},
 		"an image with an empty tag":         {"oci://reg.test/a:", "without a tag"},
 		"an image with half a digest":        {"oci://reg.test/a@sha256:1", "not one"},
@@ -152,7 +154,7 @@ func TestIsRelative(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "/a", "a", "file:///a", "file://localhost/a", "pvc://c/p", "s3://b/k", "gs://b", "hf://o/m:r", "modelscope://o/m",
-		"hdfs://a/b", "webhdfs:///a", "http://h/p?q", "https://u:p@h/p#f", "https://h/o/r.git", "https://a.blob.core.windows.net/c/p?sig=1",
+		"hdfs://a/b", "webhdfs:///a", "http://h/p?q", "https://u:p@h/p#f", "https://h/o/r.git", "git+https://u:p@h/r?x", "https://a.blob.core.windows.net/c/p?sig=1",
 		"https://a.z1.file.storage.azure.net/s", "abfs://c@a.dfs.core.windows.net/p", "oci://r.test/a:v@sha256:0", "oci+fetch://a", "foo://b", "://", "s3://\x00",
 	} {
 		f.Add(seed)

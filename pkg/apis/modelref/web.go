@@ -34,6 +34,19 @@ func (r *Ref) readWeb() error {
 	return nil
 }
 
+// readGit reads git+https://, which says that a web address is a repository whatever its path looks like.
+func (r *Ref) readGit() error {
+	u, err := parseURL(r.URI)
+	if err != nil {
+		return r.fault(fmt.Sprintf("is not a web address: %v", err), r.Scheme+"://host/owner/repository.git")
+	}
+	r.Store, r.Authority, r.Path, r.Query = Git, u.Host, strings.Trim(u.Path, "/"), u.RawQuery
+	if u.Hostname() == "" || r.Path == "" {
+		return r.fault("names no repository", r.Scheme+"://host/owner/repository.git")
+	}
+	return nil
+}
+
 // azureStore says which azure service a host is.
 func azureStore(host string) (Store, bool) {
 	account, service, _ := strings.Cut(strings.ToLower(host), ".")

@@ -33,7 +33,8 @@ const (
 	AnnotationStorageSecretName = GroupName + "/storageSecretName"
 	// AnnotationServerType says on a runtime which server it holds.
 	AnnotationServerType = GroupName + "/server-type"
-	// AnnotationMetrics names the metric of the autoscaler; kept for old files.
+	// AnnotationMetric and AnnotationMetrics name the metric of the autoscaler; kept for old files.
+	AnnotationMetric  = GroupName + "/metric"
 	AnnotationMetrics = GroupName + "/metrics"
 	// AnnotationTargetUtilization is the target of the autoscaler in percent; kept for old files.
 	AnnotationTargetUtilization = GroupName + "/targetUtilizationPercentage"

@@ -54,7 +54,7 @@ type StorageContainerSpec struct {
 
 // SupportedURIFormat is a set of URIs, by prefix or by regular expression.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.prefix) && self.prefix != '' || has(self.regex) && self.regex != ''",message="one of prefix and regex must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.prefix) && self.prefix != ” || has(self.regex) && self.regex != ”",message="one of prefix and regex must be set"
 type SupportedURIFormat struct {
 	// URIs that start so.
 	// +optional

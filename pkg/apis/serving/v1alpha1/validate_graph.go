@@ -1,0 +1,157 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+)
+
+// Validate returns what is wrong with a graph, and what is odd about it. A graph that is being deleted is right.
+func (g *InferenceGraph) Validate() (field.ErrorList, []serving.Warning) {
+	if g.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	name, spec := field.NewPath("metadata", "name"), field.NewPath("spec")
+	faults := serving.ValidateName(name, g.Name)
+	faults = append(faults, serving.ValidateDerivedName(name, g.Name, serving.AppPrefix+g.Name, "label "+serving.LabelApp, "metadata.name")...)
+	if text, ok := g.Annotations[serving.AnnotationDeploymentMode]; ok {
+		if _, known := serving.ParseDeploymentMode(text); !known {
+			faults = append(faults, field.NotSupported(field.NewPath("metadata", "annotations").Key(serving.AnnotationDeploymentMode), text,
+				[]serving.DeploymentMode{serving.Standard, serving.Knative}))
+		}
+	}
+	faults = append(faults, serving.ValidateReplicas(spec, g.Spec.MinReplicas, g.Spec.MaxReplicas)...)
+	nodes := spec.Child("nodes")
+	if _, ok := g.Spec.Nodes[GraphRootNode]; !ok {
+		faults = append(faults, field.Required(nodes.Key(GraphRootNode), "a request enters a graph at the node root; add it, or rename the first node"))
+	}
+	var warnings []serving.Warning
+	for _, name := range slices.Sorted(maps.Keys(g.Spec.Nodes)) {
+		more, odd := g.validateNode(nodes.Key(name), g.Spec.Nodes[name])
+		faults, warnings = append(faults, more...), append(warnings, odd...)
+	}
+	return append(faults, g.cycles(nodes)...), warnings
+}
+
+// ValidateUpdate returns what is wrong with a change of a graph. Faults that the stored graph has too are warnings.
+func (g *InferenceGraph) ValidateUpdate(old *InferenceGraph) (field.ErrorList, []serving.Warning) {
+	faults, warnings := g.Validate()
+	before, _ := old.Validate()
+	faults, kept := serving.Ratchet(faults, before)
+	return faults, append(warnings, kept...)
+}
+
+func (g *InferenceGraph) validateNode(path *field.Path, node InferenceRouter) (field.ErrorList, []serving.Warning) {
+	var faults field.ErrorList
+	var warnings []serving.Warning
+	if !slices.Contains(InferenceRouterTypes(), node.RouterType) {
+		faults = append(faults, field.NotSupported(path.Child("routerType"), node.RouterType, InferenceRouterTypes()))
+	}
+	names, sum, unweighted := map[string]bool{}, int64(0), false
+	for i := range node.Steps {
+		step, at := &node.Steps[i], path.Child("steps").Index(i)
+		faults = append(faults, g.validateStep(at, step)...)
+		if step.StepName != "" && names[step.StepName] {
+			faults = append(faults, field.Duplicate(at.Child("name"), step.StepName))
+		}
+		names[step.StepName] = true
+		switch {
+		case node.RouterType != Splitter:
+			if step.Weight != nil {
+				warnings = append(warnings, serving.Warning{Field: at.Child("weight").String(), Detail: "has no effect in a " + string(node.RouterType) + "; remove it, or make the node a Splitter"})
+			}
+		case step.Weight == nil:
+			unweighted = true
+			faults = append(faults, field.Required(at.Child("weight"), "every step of a Splitter needs a weight; set its share in percent"))
+		case *step.Weight < 0:
+			unweighted = true
+			faults = append(faults, field.Invalid(at.Child("weight"), *step.Weight, "must not be less than 0; it is a share in percent"))
+		default:
+			sum += *step.Weight
+		}
+	}
+	if node.RouterType == Splitter && !unweighted && sum != 100 {
+		faults = append(faults, field.Invalid(path.Child("steps"), sum, "the weights of a Splitter must sum up to 100; change a weight"))
+	}
+	return faults, warnings
+}
+
+func (g *InferenceGraph) validateStep(path *field.Path, step *InferenceStep) field.ErrorList {
+	var faults field.ErrorList
+	var set []string
+	for _, target := range []struct{ name, value string }{
+		{"nodeName", step.NodeName}, {"serviceName", step.ServiceName}, {"serviceUrl", step.ServiceURL},
+	} {
+		if target.value != "" {
+			set = append(set, target.name)
+		}
+	}
+	switch len(set) {
+	case 0:
+		faults = append(faults, field.Required(path, "exactly one of nodeName, serviceName and serviceUrl must be set; name what the step calls"))
+	case 1:
+	default:
+		faults = append(faults, field.Invalid(path, strings.Join(set, ", "), "exactly one of nodeName, serviceName and serviceUrl must be set; keep one"))
+	}
+	if step.NodeName != "" {
+		if _, ok := g.Spec.Nodes[step.NodeName]; !ok {
+			faults = append(faults, field.NotSupported(path.Child("nodeName"), step.NodeName, slices.Sorted(maps.Keys(g.Spec.Nodes))))
+		}
+	}
+	if step.ServiceURL != "" {
+		if u, err := url.Parse(step.ServiceURL); err != nil || u.Host == "" || u.Scheme == "" {
+			faults = append(faults, field.Invalid(path.Child("serviceUrl"), step.ServiceURL, "must be a web address with a host; write for instance http://host/v1/models/m:predict"))
+		}
+	}
+	if d := step.Dependency; d != "" && d != Soft && d != Hard {
+		faults = append(faults, field.NotSupported(path.Child("dependency"), d, []InferenceStepDependency{Soft, Hard}))
+	}
+	return faults
+}
+
+// cycles refuses nodes that lead back to themselves, in which a request would go round for ever.
+func (g *InferenceGraph) cycles(path *field.Path) field.ErrorList {
+	const visiting, done = 1, 2
+	var faults field.ErrorList
+	state := map[string]int{}
+	type frame struct {
+		node string
+		step int
+	}
+	for _, start := range slices.Sorted(maps.Keys(g.Spec.Nodes)) {
+		if state[start] != 0 {
+			continue
+		}
+		state[start] = visiting
+		for stack := []frame{{start, 0}}; len(stack) > 0; {
+			top := &stack[len(stack)-1]
+			steps := g.Spec.Nodes[top.node].Steps
+			if top.step == len(steps) {
+				state[top.node] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			next := steps[top.step].NodeName
+			top.step++
+			switch _, ok := g.Spec.Nodes[next]; {
+			case !ok || state[next] == done:
+			case state[next] == visiting:
+				faults = append(faults, field.Invalid(path.Key(top.node).Child("steps").Index(top.step-1).Child("nodeName"), next,
+					fmt.Sprintf("leads back to %s, so a request would go round for ever; call another node", next)))
+			default:
+				state[next] = visiting
+				stack = append(stack, frame{next, 0})
+			}
+		}
+	}
+	return faults
+}
