@@ -32,9 +32,10 @@ func (a *Array) AppendShape(dst []int64) []int64 {
 	return dst
 }
 
-// Walk takes the array that Peek saw, and calls scalar with the first byte of each innermost element for it to take.
+// Walk takes the array that Peek saw, and calls scalar with the first byte of an innermost element for it to take, or to take as many
+// as it can with the commas between them; n is how many it took.
 // It returns a *ShapeError when the arrays are ragged; the Scanner is then inside of them.
-func (a *Array) Walk(s *Scanner, scalar func(c byte) error) error {
+func (a *Array) Walk(s *Scanner, scalar func(c byte) (n int, err error)) error {
 	a.rank = -1
 	level := 0
 	for {
@@ -57,10 +58,11 @@ func (a *Array) Walk(s *Scanner, scalar func(c byte) error) error {
 			if level != a.rank {
 				return a.ragged(level, "an array as in the rows before it, got a single value")
 			}
-			if err := scalar(c); err != nil {
+			n, err := scalar(c)
+			if err != nil {
 				return err
 			}
-			a.counts[level-1]++
+			a.counts[level-1] += n
 		}
 		done, err := a.close(s, &level, more)
 		if err != nil || done {

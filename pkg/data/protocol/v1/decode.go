@@ -192,7 +192,7 @@ func (d *Decoder) peekFrame() (bool, error) {
 func (d *Decoder) dense(key string) error {
 	d.words = d.words[:0]
 	d.isFloat, d.sawBool, d.sawNumber = false, false, false
-	if err := d.walk(key, d.scalar); err != nil {
+	if err := d.walk(key, d.scalars); err != nil {
 		return err
 	}
 	t := d.req.Add()
@@ -220,6 +220,21 @@ func (d *Decoder) toFloat() {
 	for i, w := range d.words {
 		d.words[i] = math.Float64bits(float64(int64(w)))
 	}
+}
+
+// scalars reads elements: a run of plain numbers, or one of any kind.
+func (d *Decoder) scalars(c byte) (n int, err error) {
+	if c == '-' || c-'0' <= 9 {
+		kind := jsontext.EitherWords
+		if d.isFloat {
+			kind = jsontext.FloatWords
+		}
+		if d.words, n, d.isFloat = d.scan.Run(d.words, kind); n > 0 {
+			d.sawNumber = true
+			return n, nil
+		}
+	}
+	return 1, d.scalar(c)
 }
 
 // scalar reads one element that is not text.
@@ -267,19 +282,19 @@ func (d *Decoder) integer(v int64) {
 func (d *Decoder) text(key string) error {
 	t := d.req.Add()
 	t.Reset(key, tensor.Bytes)
-	err := d.walk(key, func(byte) error {
+	err := d.walk(key, func(byte) (int, error) {
 		c, err := readCell(&d.scan)
 		if err == nil {
 			appendCell(t, c)
 		}
-		return err
+		return 1, err
 	})
 	t.Shape = d.array.AppendShape(t.Shape[:0])
 	return err
 }
 
 // walk reads nested arrays; a fault of shape names the member.
-func (d *Decoder) walk(key string, scalar func(c byte) error) error {
+func (d *Decoder) walk(key string, scalar func(c byte) (int, error)) error {
 	err := d.array.Walk(&d.scan, scalar)
 	if err == nil {
 		return nil

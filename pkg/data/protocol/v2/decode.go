@@ -42,6 +42,7 @@ type Decoder struct {
 	req     tensor.Request
 	inputs  []input
 	options Options
+	params  tensor.Parameters // of the request, for reuse
 
 	binary   bool
 	rest     []byte // binary tensors not yet taken

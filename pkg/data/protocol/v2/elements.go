@@ -48,7 +48,7 @@ func (d *Decoder) readData(o *tensorObject, name string) error {
 		t.Reset(name, tensor.Bytes)
 		return s.Skip()
 	}
-	err := d.array.Walk(s, func(c byte) error { return d.elem.scalar(s, c) })
+	err := d.array.Walk(s, func(c byte) (int, error) { return d.elem.scalars(s, c) })
 	if err == nil {
 		d.elem.end()
 		return nil
@@ -121,6 +121,25 @@ func narrow[E uint8 | uint16 | uint32](out []E, words []uint64) {
 	for i, w := range words {
 		out[i] = E(w)
 	}
+}
+
+// scalars takes elements: a run of plain numbers, or one of any kind.
+func (e *element) scalars(s *jsontext.Scanner, c byte) (n int, err error) {
+	if e.typ == tensor.FP64 || e.typ == tensor.FP32 {
+		e.words, n, _ = s.Run(e.words, jsontext.FloatWords)
+	} else if e.typ.IsInteger() {
+		old := len(e.words)
+		e.words, n, _ = s.Run(e.words, jsontext.IntWords)
+		for _, w := range e.words[old:] {
+			if _, ok := e.integral(jsontext.Number{Int: int64(w)}); !ok {
+				return 0, invalid("input %q: %d is out of range for %s", e.name, int64(w), e.typ)
+			}
+		}
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 1, e.scalar(s, c)
 }
 
 // scalar takes one element. Numbers may also come as strings, as NumPy takes them.

@@ -71,12 +71,17 @@ func (p *problems) reset() {
 
 func (p *problems) found() bool { return p.count > 0 }
 
-func quote(name string) string { return string(jsontext.AppendString(nil, name)) }
-
 // down goes one step down, to a quoted name; up goes back to what down returned.
 func (p *problems) down(quoted string) int {
 	n := len(p.loc)
 	p.loc = append(append(p.loc, ','), quoted...)
+	return n
+}
+
+// name goes down to a member of any name.
+func (p *problems) name(name string) int {
+	n := len(p.loc)
+	p.loc = jsontext.AppendString(append(p.loc, ','), name)
 	return n
 }
 

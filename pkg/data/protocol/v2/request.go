@@ -84,8 +84,12 @@ func (d *Decoder) request() error {
 			return d.id()
 		case "parameters":
 			defer p.up(p.down(`"parameters"`))
+			if d.params == nil {
+				d.params = tensor.Parameters{}
+			}
+			clear(d.params)
 			var err error
-			d.req.Parameters, err = d.parameters()
+			d.req.Parameters, err = d.parameters(d.params)
 			return err
 		case "inputs":
 			defer p.up(p.down(`"inputs"`))
@@ -183,7 +187,7 @@ func (d *Decoder) output() error {
 		case "parameters":
 			defer d.problems.up(d.problems.down(`"parameters"`))
 			var err error
-			out.Parameters, err = d.parameters()
+			out.Parameters, err = d.parameters(tensor.Parameters{})
 			return err
 		default:
 			return s.Skip()
@@ -196,8 +200,8 @@ func (d *Decoder) output() error {
 	return err
 }
 
-// parameters takes an object of scalars, or null.
-func (d *Decoder) parameters() (tensor.Parameters, error) {
+// parameters takes an object of scalars into params, or null.
+func (d *Decoder) parameters(params tensor.Parameters) (tensor.Parameters, error) {
 	s := &d.scan
 	if s.Peek() == 'n' {
 		return nil, s.Literal("null")
@@ -206,10 +210,9 @@ func (d *Decoder) parameters() (tensor.Parameters, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	params := tensor.Parameters{}
 	err = d.members(func(key []byte) error {
-		name := string(key)
-		defer d.problems.up(d.problems.down(quote(name)))
+		name := parameterName(key)
+		defer d.problems.up(d.problems.name(name))
 		v, err := d.parameter()
 		if v != nil {
 			params[name] = v
@@ -217,6 +220,20 @@ func (d *Decoder) parameters() (tensor.Parameters, error) {
 		return err
 	})
 	return params, err
+}
+
+// parameterName is key as a string, the protocol's own names without a copy.
+func parameterName(key []byte) string {
+	switch string(key) {
+	case paramContentType:
+		return paramContentType
+	case paramBinaryAll:
+		return paramBinaryAll
+	case paramBinary:
+		return paramBinary
+	default:
+		return string(key)
+	}
 }
 
 // parameter takes one value; nil after a problem.
@@ -452,8 +469,8 @@ func (d *Decoder) tensorParameters(o *tensorObject) (tensor.Parameters, error) {
 		if d.binary && string(key) == paramBinarySize {
 			return d.binarySize(o)
 		}
-		name := string(key)
-		defer d.problems.up(d.problems.down(quote(name)))
+		name := parameterName(key)
+		defer d.problems.up(d.problems.name(name))
 		v, err := d.parameter()
 		if v != nil && name != paramBinarySize {
 			if params == nil {

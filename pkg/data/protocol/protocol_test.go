@@ -1,0 +1,41 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+)
+
+func TestIsJSON(t *testing.T) {
+	for contentType, want := range map[string]bool{
+		"application/json": true, "Application/JSON": true, "application/json; charset=utf-8": true, " application/json ;x": true,
+		"application/ld+json": true, "application/vnd.api+JSON": true,
+		"": false, "json": false, "text/json": false, "application/": false, "application/+json": false, "application/jsonx": false,
+		"application/octet-stream": false, "multipart/form-data; boundary=+json": false,
+	} {
+		require.Equal(t, want, protocol.IsJSON(contentType), contentType)
+	}
+}
+
+func TestFrom(t *testing.T) {
+	own := protocol.Errorf(protocol.TooMany, "the queue of %q is full", "m")
+	require.Same(t, own, protocol.From(fmt.Errorf("predict: %w", own)))
+	require.Equal(t, 429, own.Code.HTTPStatus())
+
+	other := protocol.From(io.ErrUnexpectedEOF)
+	require.Equal(t, protocol.Internal, other.Code)
+	require.Equal(t, "internal error", other.Error())
+	require.ErrorIs(t, other, io.ErrUnexpectedEOF)
+
+	wrapped := protocol.Wrap(io.EOF, protocol.Invalid, "input %q", "x")
+	require.Equal(t, `input "x"`, wrapped.Error())
+	require.True(t, errors.Is(wrapped, io.EOF))
+}
