@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,15 +113,13 @@ func (p *Provider) List(ctx context.Context, ref modelref.Ref) (provider.Listing
 	bucket, root := ref.Authority, strings.Trim(ref.Path, "/")
 	ctx, wait := withRetryAfter(ctx)
 	if root != "" {
-		info, err := client.StatObject(ctx, bucket, root, minio.StatObjectOptions{})
-		switch code := minio.ToErrorResponse(err).StatusCode; {
-		case err == nil:
+		info, err := exact(ctx, client, bucket, root)
+		if err != nil {
+			return provider.Listing{}, p.classify(err, ref.URI, wait)
+		}
+		if info.Key != "" {
 			rel, _ := provider.Relative(root, root)
 			return provider.Listing{Objects: []provider.Object{object(bucket, rel, info)}, Single: true}, nil
-		case code == http.StatusNotFound || code == http.StatusForbidden:
-			// Not there, or not ours to ask: the listing knows more.
-		default:
-			return provider.Listing{}, p.classify(err, ref.URI, wait)
 		}
 		root += "/"
 	}
@@ -149,6 +148,35 @@ func (p *Provider) List(ctx context.Context, ref modelref.Ref) (provider.Listing
 			ref.URI, bucket, strings.TrimSuffix(root, "/"), root)
 	}
 	return out, nil
+}
+
+// exact looks for the object of exactly that key; its Key is empty when there is none. Of all keys that start like it, it would be
+// the first of a listing, so one entry tells. Who may not list may still know the object.
+func exact(ctx context.Context, client *minio.Core, bucket, key string) (minio.ObjectInfo, error) {
+	list, cancel := context.WithCancel(ctx)
+	defer cancel()
+	owner := false
+	for info := range client.ListObjectsIter(list, bucket, minio.ListObjectsOptions{Prefix: key, Recursive: true, MaxKeys: 1, FetchOwner: &owner}) {
+		switch {
+		case info.Err != nil && minio.ToErrorResponse(info.Err).StatusCode != http.StatusForbidden:
+			return minio.ObjectInfo{}, info.Err
+		case info.Err == nil && info.Key != key:
+			return minio.ObjectInfo{}, nil
+		case info.Err == nil && path.Ext(key) != "":
+			return info, nil
+		}
+		// The listing is forbidden, or the type must tell whether this is an archive.
+		stat, err := client.StatObject(ctx, bucket, key, minio.StatObjectOptions{})
+		switch {
+		case err == nil:
+			stat.Key = key
+			return stat, nil
+		case info.Err != nil:
+			return minio.ObjectInfo{}, info.Err
+		}
+		return info, nil
+	}
+	return minio.ObjectInfo{}, ctx.Err()
 }
 
 func object(bucket, rel string, info minio.ObjectInfo) provider.Object {
