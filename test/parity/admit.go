@@ -6,23 +6,67 @@ package parity
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
-	"github.com/kserve-go/kserve-go/pkg/control/settings"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 )
 
-// admit applies defaults and validation to an input, as the webhooks would.
-func (w *world) admit(kind string, d doc) error {
-	if kind != servingv1beta1.InferenceServiceKind {
-		return nil
+// admit applies defaults and validation to an input, as the webhooks would. Kinds that are accepted but not planned yet are out of scope.
+func (w *world) admit(kind string, d input) error {
+	snap, err := w.snapshot()
+	if err != nil {
+		return err
 	}
+	switch kind {
+	case servingv1beta1.InferenceServiceKind:
+		return w.admitService(d, snap)
+	case "ServingRuntime":
+		rt, err := decode[servingv1alpha1.ServingRuntime](d)
+		if err != nil {
+			return err
+		}
+		others := map[string]servingv1alpha1.ServingRuntimeSpec{}
+		for i := range snap.Runtimes {
+			others[snap.Runtimes[i].Name] = snap.Runtimes[i].Spec
+		}
+		faults, _ := rt.Validate(servingv1alpha1.RuntimeRules{Others: others, GPUResources: w.settings.MultiNode.GPUResources})
+		return faults.ToAggregate()
+	case "InferenceGraph":
+		graph, err := decode[servingv1alpha1.InferenceGraph](d)
+		if err != nil {
+			return err
+		}
+		graph.SetDefaults()
+		faults, _ := graph.Validate()
+		return orOutOfScope(kind, faults)
+	case "TrainedModel":
+		model, err := decode[servingv1alpha1.TrainedModel](d)
+		if err != nil {
+			return err
+		}
+		return orOutOfScope(kind, model.Validate())
+	case "LLMInferenceService":
+		return &outOfScopeError{kind}
+	}
+	return nil
+}
+
+func orOutOfScope(kind string, faults field.ErrorList) error {
+	if err := faults.ToAggregate(); err != nil {
+		return err
+	}
+	return &outOfScopeError{kind}
+}
+
+func (w *world) admitService(d input, snap *plan.Snapshot) error {
 	svc, err := decode[servingv1beta1.InferenceService](d)
 	if err != nil {
 		return fmt.Errorf("read InferenceService: %w", err)
 	}
-	svc.Namespace = namespace
+	svc.Namespace = w.namespace
 	svc.Generation = 1
 	if w.service != nil {
 		svc.Generation = w.service.Generation
@@ -31,53 +75,15 @@ func (w *world) admit(kind string, d doc) error {
 		}
 		svc.Status = w.service.Status
 	}
-	temporary(svc, w.settings)
+	svc.SetDefaults(w.settings.ServiceDefaults())
+	rules := w.settings.ServiceRules(snap.StorageContainers, resolve.Hosts(svc, w.settings))
+	faults, _ := svc.Validate(rules)
+	if w.service != nil {
+		faults, _ = svc.ValidateUpdate(w.service, rules)
+	}
+	if err := faults.ToAggregate(); err != nil {
+		return err
+	}
 	w.service = svc
 	return nil
-}
-
-func temporary(svc *servingv1beta1.InferenceService, st *settings.Settings) {
-	if svc.Annotations == nil {
-		svc.Annotations = map[string]string{}
-	}
-	if m, ok := svc.Annotations[serving.AnnotationDeploymentMode]; ok {
-		if mode, ok := serving.ParseDeploymentMode(m); ok {
-			svc.Annotations[serving.AnnotationDeploymentMode] = string(mode)
-		}
-	} else if st.Deploy.DefaultMode != serving.Knative {
-		svc.Annotations[serving.AnnotationDeploymentMode] = string(st.Deploy.DefaultMode)
-	}
-	if m := svc.Spec.Predictor.Model; m != nil {
-		if _, ok := svc.Annotations["modelFormat"]; !ok {
-			svc.Annotations["modelFormat"] = m.ModelFormat.Name
-		}
-	}
-	name := func(cs []corev1.Container) {
-		if len(cs) > 0 {
-			if cs[0].Name == "" || len(cs) == 1 {
-				cs[0].Name = "kserve-container"
-			}
-			r := st.Service.Resource
-			for _, e := range []struct {
-				l    *corev1.ResourceList
-				k, v string
-			}{{&cs[0].Resources.Limits, "cpu", r.CPULimit}, {&cs[0].Resources.Limits, "memory", r.MemoryLimit}, {&cs[0].Resources.Requests, "cpu", r.CPURequest}, {&cs[0].Resources.Requests, "memory", r.MemoryRequest}} {
-				if *e.l == nil {
-					*e.l = corev1.ResourceList{}
-				}
-				if _, ok := (*e.l)[corev1.ResourceName(e.k)]; !ok && e.v != "" {
-					(*e.l)[corev1.ResourceName(e.k)] = settings.Quantity(e.v)
-				}
-			}
-		}
-	}
-	if svc.Spec.Predictor.Model == nil {
-		name(svc.Spec.Predictor.Containers)
-	}
-	if t := svc.Spec.Transformer; t != nil {
-		name(t.Containers)
-	}
-	if t := svc.Spec.Explainer; t != nil {
-		name(t.Containers)
-	}
 }

@@ -56,6 +56,11 @@ func defaultObject(d doc) {
 		defaultService(spec)
 	case "HorizontalPodAutoscaler":
 		defaultHPA(spec)
+	case "OpenTelemetryCollector":
+		orElse(spec, "configVersions", 3)
+		orElse(spec, "ipFamilyPolicy", "SingleStack")
+		orElse(spec, "managementState", "managed")
+		orElse(spec, "targetAllocator", doc{"allocationStrategy": "consistent-hashing", "filterStrategy": "relabel-config", "prometheusCR": doc{"scrapeInterval": "30s"}})
 	case "HTTPRoute":
 		for _, r := range items(spec, "rules") {
 			for _, b := range items(r, "backendRefs") {

@@ -318,6 +318,9 @@ func (r *rules) differ(e, a any, path string, out *[]string) {
 
 // lacks is differ where the actual side may have more, also in keyed lists.
 func (r *rules) lacks(e, a any, path string, out *[]string) {
+	if e == nil {
+		return
+	}
 	em, eok := e.(doc)
 	am, aok := a.(doc)
 	if !eok || !aok {

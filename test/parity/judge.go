@@ -74,9 +74,9 @@ func (j *judge) refusals() bool {
 			j.say("admission must refuse %s", id)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(got)) {
-		if !want[id] {
-			j.say("%s refused, expected to be accepted", id)
+	for _, r := range j.actual.Rejected {
+		if !want[r.id()] {
+			j.say("%s refused, expected to be accepted: %s", r.id(), r.Error)
 		}
 	}
 	if refuse == nil || j.diff.RefuseOnly != nil && !*j.diff.RefuseOnly {

@@ -58,6 +58,10 @@ func (w *world) observe() error {
 		*status = servingv1beta1.InferenceServiceStatus{DeploymentMode: w.plan.Mode}
 		return nil
 	}
+	status.Conditions = nil
+	if w.ready {
+		status.Conditions = []serving.Condition{{Type: serving.ConditionReady, Status: corev1.ConditionTrue}}
+	}
 	if w.plan.Mode == serving.Standard || !w.ready {
 		return nil
 	}
@@ -106,7 +110,7 @@ func (w *world) observeKnative(c *plan.Component, o plan.Object) error {
 		r.rolledOut = r.previous
 	}
 	w.service.Status.Components[c.Role] = servingv1beta1.ComponentStatus{
-		URL: "http://" + c.Name + "." + namespace + ".example.com", LatestCreatedRevision: latest, LatestReadyRevision: latest,
+		URL: "http://" + c.Name + "." + w.namespace + ".example.com", LatestCreatedRevision: latest, LatestReadyRevision: latest,
 		LatestRolledoutRevision: r.rolledOut, PreviousRolledoutRevision: r.previous,
 	}
 	return nil
@@ -132,13 +136,17 @@ func (w *world) pod(d doc) (doc, error) {
 	t.Name = name(d)
 	t.Namespace = ""
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: t.ObjectMeta, Spec: t.Spec}
+	if t.Spec.PriorityClassName != "" {
+		// No case creates a PriorityClass, and the API server refuses pods of one that does not exist.
+		return refused(d, "no PriorityClass with name "+t.Spec.PriorityClassName+" was found"), nil
+	}
 	snap, err := w.snapshot()
 	if err != nil {
 		return nil, err
 	}
-	a := podspec.Admission{Settings: w.settings, Around: &snap.Surroundings, PredictorLogger: w.service.Spec.Predictor.Logger, Namespace: namespace}
+	a := podspec.Admission{Settings: w.settings, Around: &snap.Surroundings, PredictorLogger: w.service.Spec.Predictor.Logger, Namespace: w.namespace}
 	if err := podspec.Inject(pod, a); err != nil {
-		return doc{"apiVersion": "v1", "kind": "Pod", "metadata": doc{"name": name(d)}, "rejected": err.Error()}, nil
+		return refused(d, err.Error()), nil
 	}
 	again := pod.DeepCopy()
 	if err := podspec.Inject(again, a); err != nil {
@@ -154,4 +162,8 @@ func (w *world) pod(d doc) (doc, error) {
 	delete(out, "status")
 	defaultPod(out)
 	return out, nil
+}
+
+func refused(workload doc, why string) doc {
+	return doc{"apiVersion": "v1", "kind": "Pod", "metadata": doc{"name": name(workload)}, "rejected": why}
 }

@@ -5,7 +5,6 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,21 +45,10 @@ func usable(c *servingv1alpha1.ClusterStorageContainer, uri string) error {
 		return fmt.Errorf("ClusterStorageContainer %q is disabled", c.Name)
 	case c.Spec.WorkloadType != "" && c.Spec.WorkloadType != servingv1alpha1.InitContainer:
 		return fmt.Errorf("ClusterStorageContainer %q has workloadType %s, an init container is needed", c.Name, c.Spec.WorkloadType)
-	case !slices.ContainsFunc(c.Spec.SupportedURIFormats, func(f servingv1alpha1.SupportedURIFormat) bool { return supports(f, uri) }):
+	case !slices.ContainsFunc(c.Spec.SupportedURIFormats, func(f servingv1alpha1.SupportedURIFormat) bool { return f.Matches(uri) }):
 		return fmt.Errorf("ClusterStorageContainer %q does not support the URI %q", c.Name, uri)
 	}
 	return nil
-}
-
-func supports(f servingv1alpha1.SupportedURIFormat, uri string) bool {
-	if f.Prefix != "" {
-		return strings.HasPrefix(uri, f.Prefix)
-	}
-	if f.Regex == "" {
-		return false
-	}
-	re, err := regexp.Compile(f.Regex)
-	return err == nil && re.MatchString(uri)
 }
 
 // defaultPort is where a component listens that names no port.

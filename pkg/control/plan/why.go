@@ -23,6 +23,7 @@ const (
 type Decision struct {
 	Subject  string
 	Role     serving.ComponentRole `json:",omitempty"` // empty: the whole service
+	Workload string                `json:",omitempty"` // name of the component it is about
 	Chosen   string
 	Why      string
 	Rejected []Rejection `json:",omitempty"`
@@ -42,7 +43,7 @@ type Blocked struct {
 	Role serving.ComponentRole
 	// Message says what is wrong and what would fix it.
 	Message string
-	// Decisions taken before, and the rejected candidates of the one that failed.
+	// Decisions taken before. The last one has nothing chosen where all candidates were rejected.
 	Decisions []Decision
 }
 

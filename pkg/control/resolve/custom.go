@@ -131,6 +131,7 @@ func (r *resolver) artContainer(art *servingv1beta1.ARTExplainerSpec, ext *servi
 
 // component starts a transformer or explainer.
 func (r *resolver) component(role serving.ComponentRole, name string, ext *servingv1beta1.ComponentExtensionSpec) *plan.Component {
+	r.workload = name
 	return &plan.Component{
 		Role: role, Name: name, Logger: ext.Logger, Sidecar: ext.Logger != nil || ext.Batcher != nil,
 		Strategy: ext.DeploymentStrategy, Concurrency: ext.ContainerConcurrency, TimeoutSeconds: ext.TimeoutSeconds,

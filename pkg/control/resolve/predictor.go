@@ -32,6 +32,7 @@ func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, err
 		Logger: spec.Logger, Sidecar: spec.Logger != nil || spec.Batcher != nil,
 		Strategy: spec.DeploymentStrategy, Concurrency: spec.ContainerConcurrency, TimeoutSeconds: spec.TimeoutSeconds,
 	}
+	r.workload = c.Name
 	serviceLabels := layers(r.svc.Labels)
 	var runtime *candidate
 	var err error

@@ -129,16 +129,14 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 		switch {
 		case len(onlyProtocol) > 0:
 			c := onlyProtocol[0]
-			message += fmt.Sprintf("; %s supports the format and speaks %s: set spec.predictor.model.protocolVersion to one of them", c.label(), list(c.spec.ProtocolVersions))
+			message += fmt.Sprintf("; %s supports the format and speaks %s: set spec.predictor.model.protocolVersion: %s", c.label(), list(c.spec.ProtocolVersions), firstProtocol(c.spec.ProtocolVersions))
 		case len(rejected) == 0:
 			message += "; there are no runtimes at all: install the ClusterServingRuntimes (deploy/runtimes) or create a ServingRuntime"
 		default:
 			message += "; name one in spec.predictor.model.runtime, or create a ServingRuntime that lists the format with autoSelect: true"
 		}
-		return nil, &plan.Blocked{
-			Reason: string(servingv1beta1.NoSupportingRuntime), Message: message,
-			Decisions: []plan.Decision{{Subject: plan.SubjectRuntime, Role: serving.Predictor, Why: message, Rejected: rejected}},
-		}
+		r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Why: message, Rejected: rejected})
+		return nil, &plan.Blocked{Reason: string(servingv1beta1.NoSupportingRuntime), Message: message}
 	}
 	order(fit, model.ModelFormat.Name)
 	best := fit[0]

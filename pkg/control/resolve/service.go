@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,8 @@ type resolver struct {
 	st   *settings.Settings
 	svc  *servingv1beta1.InferenceService
 	plan *plan.Plan
+	// workload is the component that decisions are about now.
+	workload string
 }
 
 // Service decides what an InferenceService becomes. The service has its defaults applied and is valid; what slipped past admission is Blocked, not a panic.
@@ -63,11 +66,18 @@ func (r *resolver) blocked(err error) error {
 	if !errors.As(err, &b) {
 		b = &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Message: err.Error()}
 	}
-	b.Decisions = append(r.plan.Decisions, b.Decisions...)
+	b.Decisions = r.plan.Decisions
 	return b
 }
 
-func (r *resolver) decide(d plan.Decision) { r.plan.Decisions = append(r.plan.Decisions, d) }
+// decide records a choice. What was rejected is sorted, so that the order of reading does not show.
+func (r *resolver) decide(d plan.Decision) {
+	if d.Role != "" {
+		d.Workload = r.workload
+	}
+	slices.SortFunc(d.Rejected, func(a, b plan.Rejection) int { return strings.Compare(a.Name, b.Name) })
+	r.plan.Decisions = append(r.plan.Decisions, d)
+}
 
 // mode follows status, annotation, setting: what a service once became is not changed by an edit.
 func (r *resolver) mode() error {

@@ -1,0 +1,48 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+)
+
+// ServiceDefaults is what the operator decides for InferenceServices that do not. The caller adds the local models that it knows.
+func (s *Settings) ServiceDefaults() servingv1beta1.Defaults {
+	r := s.Service.Resource
+	return servingv1beta1.Defaults{
+		Mode:                  s.Deploy.DefaultMode,
+		ARTVersion:            s.Explainers.ART.DefaultVersion,
+		NoServiceAccountToken: !s.Security.AutoMountToken,
+		LocalModels:           servingv1beta1.LocalModels{Enabled: s.LocalModel.Enabled},
+		Resources: corev1.ResourceRequirements{
+			Limits:   resourceList(r.CPULimit, r.MemoryLimit),
+			Requests: resourceList(r.CPURequest, r.MemoryRequest),
+		},
+	}
+}
+
+func resourceList(cpu, memory string) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
+		if q, err := resource.ParseQuantity(text); err == nil {
+			list[name] = q
+		}
+	}
+	return list
+}
+
+// ServiceRules is what validation of an InferenceService has to know. Hosts are those that the service would get (resolve.Hosts).
+func (s *Settings) ServiceRules(containers []servingv1alpha1.ClusterStorageContainer, hosts []string) servingv1beta1.Rules {
+	rules := servingv1beta1.Rules{Mode: s.Deploy.DefaultMode, GPUResources: s.MultiNode.GPUResources, NoOCI: s.Storage.OCI() == OCIDisabled, Hosts: hosts}
+	for i := range containers {
+		if c := &containers[i]; c.Disabled == nil || !*c.Disabled {
+			rules.StorageFormats = append(rules.StorageFormats, c.Spec.SupportedURIFormats...)
+		}
+	}
+	return rules
+}
