@@ -25,6 +25,12 @@ type Request struct {
 	Inputs []*Tensor
 	Frame  bool
 
+	// Text says that the elements of a Bytes input were text on the wire, a NumPy array of strings: no numeric model reads them as
+	// numbers. Without it they are byte strings, an array of objects, which are read as numbers where they spell some.
+	Text bool
+	// ByName says that the frame's columns were keys of objects: a model that knows names goes by name alone, never by position.
+	ByName bool
+
 	// Outputs are the requested outputs, in order; empty means all.
 	Outputs []Output
 

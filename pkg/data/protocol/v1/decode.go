@@ -282,6 +282,7 @@ func (d *Decoder) integer(v int64) {
 func (d *Decoder) text(key string) error {
 	t := d.req.Add()
 	t.Reset(key, tensor.Bytes)
+	d.req.Text = true
 	err := d.walk(key, func(byte) (int, error) {
 		c, err := readCell(&d.scan)
 		if err == nil {

@@ -286,7 +286,7 @@ func (f *frame) set(col, row int, c cell) error {
 
 // build makes the columns into tensors: BYTES where there is text, BOOL or INT64 where all values are, else FP64 with NaN for gaps.
 func (f *frame) build(req *tensor.Request) {
-	req.Frame = true
+	req.Frame, req.ByName = true, true
 	for i := range f.columns {
 		c := &f.columns[i]
 		var seen [text + 1]bool

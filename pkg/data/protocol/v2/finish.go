@@ -30,6 +30,7 @@ func (d *Decoder) finish() (*tensor.Request, error) {
 		evenColumns(req.Inputs)
 		return req, nil
 	}
+	req.Text = !d.options.KeepTextShape
 	for i, t := range req.Inputs {
 		if err := reshape(t, d.inputs[i].shape, d.inputs[i].free); err != nil {
 			return nil, err

@@ -25,6 +25,8 @@ type Schema struct {
 	Names []string
 	// Fewer says that an array may have fewer columns: the others are missing.
 	Fewer bool
+	// Exact says that a model with names takes their columns only, all of them and in their order.
+	Exact bool
 	// Extra says that a frame's columns of other names are left out, and that a frame none of whose columns is known goes by position.
 	Extra bool
 	// Codes are the numbers of the categories of a feature, by feature and text; a nil map, or none, says that the model keeps no
@@ -48,7 +50,7 @@ func Read(s *Schema, in *tensor.Request, b *Buffer) (trees.Matrix, error) {
 		return trees.Matrix{}, protocol.Errorf(protocol.Invalid, "the request has no input: expected rows of %d features", s.Features)
 	}
 	if in.Frame {
-		return s.frame(in.Inputs, b)
+		return s.frame(in, b)
 	}
 	return s.array(in.Inputs[0], b)
 }
@@ -97,14 +99,15 @@ func (s *Schema) texts(t *tensor.Tensor, b *Buffer, m *trees.Matrix) error {
 	return nil
 }
 
-func (s *Schema) frame(columns []*tensor.Tensor, b *Buffer) (trees.Matrix, error) {
+func (s *Schema) frame(in *tensor.Request, b *Buffer) (trees.Matrix, error) {
+	columns := in.Inputs
 	rows := columns[0].Len()
 	for _, c := range columns {
 		if c.Len() != rows {
 			return trees.Matrix{}, protocol.Errorf(protocol.Invalid, "column %q: expected %d rows as in column %q, got %d", c.Name, rows, columns[0].Name, c.Len())
 		}
 	}
-	if err := s.place(columns, b); err != nil {
+	if err := s.place(columns, in.ByName, b); err != nil {
 		return trees.Matrix{}, err
 	}
 	if need := rows * s.Features; cap(b.data) < need {
@@ -130,7 +133,7 @@ func (s *Schema) frame(columns []*tensor.Tensor, b *Buffer) (trees.Matrix, error
 }
 
 // place finds the column of every feature; -1 is none.
-func (s *Schema) place(columns []*tensor.Tensor, b *Buffer) error {
+func (s *Schema) place(columns []*tensor.Tensor, byName bool, b *Buffer) error {
 	b.places = b.places[:0]
 	for range s.Features {
 		b.places = append(b.places, -1)
@@ -152,7 +155,7 @@ func (s *Schema) place(columns []*tensor.Tensor, b *Buffer) error {
 				}
 			}
 		}
-		if found == 0 && s.Extra && len(columns) == s.Features {
+		if found == 0 && s.Extra && !byName && len(columns) == s.Features {
 			byPosition = true
 		}
 	}
@@ -168,7 +171,22 @@ func (s *Schema) place(columns []*tensor.Tensor, b *Buffer) error {
 	if found == 0 || found < len(columns) && !s.Extra {
 		return s.unknown(columns)
 	}
+	if s.Exact {
+		for f, c := range b.places {
+			if c != f {
+				return protocol.Errorf(protocol.Invalid, "expected the columns %.500q in this order, got %.500q", s.Names, names(columns))
+			}
+		}
+	}
 	return nil
+}
+
+func names(columns []*tensor.Tensor) []string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = c.Name
+	}
+	return out
 }
 
 func (s *Schema) unknown(columns []*tensor.Tensor) error {

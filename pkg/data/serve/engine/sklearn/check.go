@@ -89,7 +89,7 @@ func (c *call) matrix(x *table) (*table, error) {
 		}
 		for i := range x.rows {
 			v, ok := numeric(col.cell(i))
-			if !ok {
+			if !ok || x.text && col.cell(i).kind == textCell {
 				return nil, protocol.Errorf(protocol.Invalid, "row %d, column %s: expected a number, got %q", i, columnName(x, j), col.cell(i).text)
 			}
 			y.num[i*x.cols+j] = v

@@ -75,6 +75,8 @@ type table struct {
 	columns []column
 	// names are the column names of a data frame; nil for an array.
 	names []string
+	// text marks an array of strings, which is never read as numbers; an array of objects is, where they spell numbers.
+	text bool
 
 	// labels and index are the elements of a table of type labelled: element i is labels[index[i]].
 	labels []*labels // one for each column

@@ -16,7 +16,11 @@ func (c *call) request(in *tensor.Request) (*table, error) {
 	if in.Frame {
 		return c.frame(in.Inputs)
 	}
-	return c.array(in.Inputs[0])
+	x, err := c.array(in.Inputs[0])
+	if err == nil {
+		x.text = in.Text
+	}
+	return x, err
 }
 
 func typeOf(t tensor.Type) (dtype, bool) {
