@@ -284,10 +284,12 @@ func (d *Decoder) text(key string) error {
 	t.Reset(key, tensor.Bytes)
 	d.req.Text = true
 	err := d.walk(key, func(byte) (int, error) {
-		c, err := readCell(&d.scan)
+		x := d.frame.texts[:0]
+		c, err := x.read(&d.scan)
 		if err == nil {
-			appendCell(t, c)
+			x.append(t, c)
 		}
+		d.frame.texts = x
 		return 1, err
 	})
 	t.Shape = d.array.AppendShape(t.Shape[:0])

@@ -13,7 +13,7 @@ import (
 
 // cellsPerByte bounds the table that a body may ask for: rows times columns can grow with the square of the body, because each
 // object may name columns of its own.
-const cellsPerByte, minCells = 4, 1 << 16
+const cellsPerByte, minCells = 1, 1 << 16
 
 type cellKind uint8
 
@@ -28,10 +28,13 @@ const (
 
 // cell is one scalar of a frame.
 type cell struct {
+	bits uint64 // of the bool, int64 or float64, or the start of the text
+	size uint32 // of the text
 	kind cellKind
-	bits uint64 // of the bool, int64 or float64
-	text string
 }
+
+// texts holds the texts of cells, one after the other.
+type texts []byte
 
 type column struct {
 	name  string
@@ -46,6 +49,7 @@ type frame struct {
 	rows    int
 	cells   int
 	limit   int
+	texts   texts
 	pending []pending
 }
 
@@ -57,8 +61,11 @@ type pending struct {
 
 // read takes the array of instances.
 func (f *frame) read(s *jsontext.Scanner, key string) error {
-	f.columns, f.rows, f.cells = f.columns[:0], 0, 0
-	f.index, f.labels = map[string]int{}, map[string]int{}
+	f.columns, f.rows, f.cells, f.texts = f.columns[:0], 0, 0, f.texts[:0]
+	if f.index == nil {
+		f.index, f.labels = map[string]int{}, map[string]int{}
+	}
+	clear(f.index)
 	f.limit = minCells + cellsPerByte*s.Len()
 	instance := 0
 	more, err := s.OpenArray()
@@ -118,7 +125,7 @@ func (f *frame) row(s *jsontext.Scanner, key string, instance int) error {
 func (f *frame) single(s *jsontext.Scanner, key string, instance, col int) (c cell, err error) {
 	open := s.Peek()
 	if open != '[' && open != '{' {
-		return readCell(s)
+		return f.texts.read(s)
 	}
 	var more bool
 	if open == '[' {
@@ -130,7 +137,7 @@ func (f *frame) single(s *jsontext.Scanner, key string, instance, col int) (c ce
 		return c, err
 	}
 	if inner := s.Peek(); more && inner != '[' && inner != '{' {
-		if c, err = readCell(s); err != nil {
+		if c, err = f.texts.read(s); err != nil {
 			return c, err
 		}
 		if open == '[' {
@@ -178,7 +185,7 @@ func (f *frame) object(s *jsontext.Scanner, key string, instance int) error {
 			err = f.labelled(s, key, instance, col)
 		default:
 			var c cell
-			c, err = readCell(s)
+			c, err = f.texts.read(s)
 			f.pending = append(f.pending, pending{col, c})
 		}
 		if err == nil {
@@ -213,7 +220,7 @@ func (f *frame) values(s *jsontext.Scanner, key string, instance, col int) (n in
 			return n, invalid("%s[%d]: value %d of column %q is not a single value", key, instance, n, f.columns[col].name)
 		}
 		var c cell
-		if c, err = readCell(s); err != nil {
+		if c, err = f.texts.read(s); err != nil {
 			return n, err
 		}
 		if err = f.set(col, f.rows+n, c); err == nil {
@@ -241,7 +248,7 @@ func (f *frame) labelled(s *jsontext.Scanner, key string, instance, col int) err
 			f.labels[string(label)] = row
 		}
 		var c cell
-		if c, err = readCell(s); err != nil {
+		if c, err = f.texts.read(s); err != nil {
 			return err
 		}
 		if err = f.set(col, f.rows+row, c); err == nil {
@@ -258,7 +265,11 @@ func (f *frame) column(name []byte) int {
 	i := len(f.columns)
 	if i < cap(f.columns) {
 		f.columns = f.columns[:i+1]
-		f.columns[i] = column{name: string(name), cells: f.columns[i].cells[:0]}
+		c := &f.columns[i]
+		c.cells = c.cells[:0]
+		if c.name != string(name) {
+			c.name = string(name)
+		}
 	} else {
 		f.columns = append(f.columns, column{name: string(name)})
 	}
@@ -300,10 +311,10 @@ func (f *frame) build(req *tensor.Request) {
 		case seen[text]:
 			t.Reset(c.name, tensor.Bytes, rows)
 			for _, v := range c.cells {
-				appendCell(t, v)
+				f.texts.append(t, v)
 			}
 			for range f.rows - len(c.cells) {
-				appendCell(t, cell{})
+				f.texts.append(t, cell{})
 			}
 		case seen[boolean] && !seen[integer] && !seen[float] && !gaps:
 			t.Reset(c.name, tensor.Bool, rows)
@@ -338,12 +349,14 @@ func fillFloats(out []float64, cells []cell) {
 	}
 }
 
-// readCell takes one scalar.
-func readCell(s *jsontext.Scanner) (cell, error) {
+// read takes one scalar.
+func (x *texts) read(s *jsontext.Scanner) (cell, error) {
 	switch s.Peek() {
 	case '"':
 		v, err := s.String()
-		return cell{kind: text, text: string(v)}, err
+		c := cell{kind: text, bits: uint64(len(*x)), size: uint32(len(v))}
+		*x = append(*x, v...)
+		return c, err
 	case 't':
 		return cell{kind: boolean, bits: 1}, s.Literal("true")
 	case 'f':
@@ -358,8 +371,9 @@ func readCell(s *jsontext.Scanner) (cell, error) {
 	return cell{kind: float, bits: math.Float64bits(n.Float64())}, err
 }
 
-// appendCell adds a cell to a Bytes tensor as Python would write it.
-func appendCell(t *tensor.Tensor, c cell) {
+// append adds a cell to a Bytes tensor as Python would write it.
+func (x texts) append(t *tensor.Tensor, c cell) {
+	var buf [32]byte
 	switch c.kind {
 	case missing:
 		t.AppendString("")
@@ -374,11 +388,10 @@ func appendCell(t *tensor.Tensor, c cell) {
 			t.AppendString("False")
 		}
 	case integer:
-		t.AppendString(strconv.FormatInt(int64(c.bits), 10))
+		t.AppendBytes(strconv.AppendInt(buf[:0], int64(c.bits), 10))
 	case float:
-		var buf [32]byte
 		t.AppendBytes(jsontext.AppendFloat(buf[:0], math.Float64frombits(c.bits)))
 	case text:
-		t.AppendString(c.text)
+		t.AppendBytes(x[c.bits : c.bits+uint64(c.size)])
 	}
 }
