@@ -66,6 +66,14 @@ type GRPC interface {
 // ErrCut says that a drain ended with requests still running, and that they were cut off.
 var ErrCut = errors.New("drain timed out: requests were still running and were cut off")
 
+// Fatal, as the cause with which the context of Run is cancelled, makes Run end without DrainDelay and return Err.
+type Fatal struct{ Err error }
+
+func (f *Fatal) Error() string { return f.Err.Error() }
+
+// Unwrap returns Err.
+func (f *Fatal) Unwrap() error { return f.Err }
+
 // Server serves one HTTP handler and optionally one gRPC server.
 type Server struct {
 	opts     Options
@@ -208,9 +216,16 @@ func (s *Server) Run(ctx context.Context) error {
 	var cause error
 	select {
 	case <-ctx.Done():
+		var fatal *Fatal
+		if errors.As(context.Cause(ctx), &fatal) {
+			cause = fatal.Err
+		}
 	case cause = <-failed:
 	}
-	return errors.Join(cause, s.drain(context.WithoutCancel(ctx), cause == nil))
+	if err := s.drain(context.WithoutCancel(ctx), cause == nil); cause == nil {
+		return err
+	}
+	return cause
 }
 
 func (s *Server) serve(what string, done, failed chan<- error, serve func() error) {

@@ -1,0 +1,233 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/data/serve"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+	"github.com/kserve-go/kserve-go/pkg/version"
+)
+
+// Exit codes.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+	exitCut    = 3
+)
+
+const usage = `Serves models over the V1 and V2 REST protocols and V2 gRPC.
+
+Usage: model-server --model_dir=DIRECTORY [flags]
+
+DIRECTORY holds one model file, served as --model_name, or one directory for each model, served under the directories' names.
+
+`
+
+const notes = `
+Dashes and underscores in flag names are the same. Unknown arguments are ignored with a warning, as pods written for other
+model servers rely on. PREDICT_PROBA=true in the environment answers class probabilities; KSERVE_LOGLEVEL is --log_level's default.
+
+Exit codes: 0 ended by SIGINT or SIGTERM with every request answered; 1 the model or a port could not be opened, or serving failed;
+2 wrong flags; 3 ended by a signal, but requests still ran after --drain_timeout and were cut off.
+`
+
+// options are the command line. Fields of accepted hold flags that other model servers have and that have no effect here.
+type options struct {
+	modelDir, modelName, framework string
+	httpPort, grpcPort, threads    int
+	enableGRPC, docs, trace        strbool
+	keepAlive                      int
+	maxReceive, maxSend            int
+	certFile, keyFile              string
+	log                            telemetry.LogOptions
+	server                         serve.Options
+
+	modelNameGiven bool
+	ignored        []string // unknown arguments
+	idle           []string // flags given that have no effect
+}
+
+// BindFlags adds every flag.
+func (o *options) BindFlags(fs *pflag.FlagSet) {
+	o.enableGRPC, o.trace = true, true
+	fs.StringVar(&o.modelDir, handoff.FlagModelDir, "", "directory of the model, or of a directory for each model (required)")
+	fs.StringVar(&o.modelName, handoff.FlagModelName, handoff.DefaultModelName, "name of the model in URLs")
+	fs.StringVar(&o.framework, handoff.FlagFramework, "", "engine to open models with; empty: each file decides")
+	fs.IntVar(&o.httpPort, handoff.FlagHTTPPort, handoff.HTTPPort, "port for REST")
+	fs.IntVar(&o.grpcPort, handoff.FlagGRPCPort, handoff.GRPCPort, "port for gRPC")
+	fs.Var(&o.enableGRPC, handoff.FlagEnableGRPC, "serve gRPC")
+	fs.IntVar(&o.threads, handoff.FlagNThread, 1, "cores that one prediction may use")
+	fs.Var(&o.docs, handoff.FlagEnableDocsURL, "serve a page about the API at /docs")
+	fs.Var(&o.trace, handoff.FlagEnableLatencyLogging, "log the time of each step of each prediction")
+	fs.IntVar(&o.keepAlive, underscored(handoff.FlagTimeoutKeepAlive), handoff.DefaultKeepAliveSeconds, "seconds after which an idle connection is closed")
+	fs.IntVar(&o.maxReceive, handoff.FlagGRPCMaxReceiveMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message received, in bytes")
+	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes")
+	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
+	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when its body stops for this long")
+	fs.IntVar(&o.server.Running, "max_running", 0, "predictions of one model that run at once; 0: 8 for each core, at least 64")
+	fs.IntVar(&o.server.Queue, "max_queue", 1024, "predictions of one model that may wait; more are answered 429")
+	fs.DurationVar(&o.server.QueueTimeout, "queue_timeout", 30*time.Second, "longest wait in that queue")
+	o.server.Server.DrainDelay = time.Second
+	o.server.Server.BindFlags(fs)
+	o.log.BindFlags(fs)
+
+	fs.Int(handoff.FlagWorkers, 1, "accepted, without effect: one process uses every core")
+	fs.Int(handoff.FlagMaxThreads, 4, "accepted, without effect")
+	fs.Int(handoff.FlagMaxAsyncioWorkers, 0, "accepted, without effect")
+	fs.Var(new(strbool), handoff.FlagConfigureLogging, "accepted, without effect")
+	fs.String(handoff.FlagLogConfigFile, "", "accepted, without effect: see --log_level and --log_format")
+	fs.String(handoff.FlagAccessLogFormat, "", "accepted, without effect")
+	fs.String(underscored(handoff.FlagEventLoop), "auto", "accepted, without effect")
+	fs.String(handoff.FlagProtocol, "v1", "accepted, without effect: every protocol is served")
+}
+
+// withoutEffect are the flags that are accepted only.
+func withoutEffect() []string {
+	return []string{
+		handoff.FlagWorkers, handoff.FlagMaxThreads, handoff.FlagMaxAsyncioWorkers, handoff.FlagConfigureLogging,
+		handoff.FlagLogConfigFile, handoff.FlagAccessLogFormat, underscored(handoff.FlagEventLoop), handoff.FlagProtocol,
+	}
+}
+
+func underscored(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// parse reads the command line. done says that nothing is left to do but to exit with code.
+func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *options, done bool, code int) {
+	o = &options{}
+	fs := pflag.NewFlagSet("model-server", pflag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName { return pflag.NormalizedName(underscored(name)) })
+	fs.ParseErrorsAllowlist.UnknownFlags = true
+	o.log.Level = getenv(handoff.EnvLogLevel)
+	o.server.Proba = strings.EqualFold(getenv(handoff.EnvPredictProba), "true")
+	o.BindFlags(fs)
+	showVersion := fs.Bool("version", false, "print the version and exit")
+	fs.Usage = func() {}
+	switch err := fs.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprint(out, usage, fs.FlagUsages(), notes)
+		return o, true, 0
+	case err != nil:
+		return o, true, o.wrong(errs, err)
+	case *showVersion:
+		fmt.Fprintln(out, version.String())
+		return o, true, 0
+	}
+	o.modelNameGiven = fs.Changed(handoff.FlagModelName)
+	o.ignored = unknown(fs, args)
+	for _, name := range withoutEffect() {
+		if fs.Changed(name) {
+			o.idle = append(o.idle, "--"+name)
+		}
+	}
+	if err := o.validate(); err != nil {
+		return o, true, o.wrong(errs, err)
+	}
+	return o, false, 0
+}
+
+func (o *options) wrong(errs io.Writer, err error) int {
+	fmt.Fprintf(errs, "model-server: %v\nsee model-server --help\n", err)
+	return exitUsage
+}
+
+func (o *options) validate() error {
+	var names []string
+	for _, e := range engines() {
+		names = append(names, e.Name())
+	}
+	switch {
+	case o.modelDir == "":
+		return errors.New("the following arguments are required: --" + handoff.FlagModelDir)
+	case o.framework != "" && !slices.Contains(names, o.framework):
+		return fmt.Errorf("argument --%s: invalid choice: %q (choose from %s)", handoff.FlagFramework, o.framework, strings.Join(names, ", "))
+	case o.httpPort < 0 || o.httpPort > 65535:
+		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagHTTPPort, o.httpPort)
+	case o.grpcPort < 0 || o.grpcPort > 65535:
+		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagGRPCPort, o.grpcPort)
+	case o.threads < 0:
+		return fmt.Errorf("argument --%s: %d: expected a number of cores", handoff.FlagNThread, o.threads)
+	case o.modelName == "" || strings.Contains(o.modelName, "/"):
+		return fmt.Errorf("argument --%s: %q: expected a name without slashes", handoff.FlagModelName, o.modelName)
+	}
+	return nil
+}
+
+// unknown finds the arguments that no flag took.
+func unknown(fs *pflag.FlagSet, args []string) []string {
+	var found []string
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "--")
+		name, _, hasValue := strings.Cut(name, "=")
+		switch flag := fs.Lookup(name); {
+		case !isFlag:
+			found = append(found, args[i])
+		case flag == nil:
+			found = append(found, args[i])
+		case !hasValue && flag.NoOptDefVal == "":
+			i++ // the next argument is its value
+		}
+	}
+	return found
+}
+
+func (o *options) warn(log *zap.Logger) {
+	if len(o.ignored) > 0 {
+		log.Warn("unknown arguments are ignored", zap.Strings("arguments", o.ignored))
+	}
+	if len(o.idle) > 0 {
+		log.Info("flags without effect in this server", zap.Strings("flags", o.idle))
+	}
+}
+
+func (o *options) options(log *zap.Logger, engines []engine.Engine) serve.Options {
+	s := o.server
+	s.Engines = engines
+	s.ModelDir, s.ModelName, s.ModelExpected, s.Framework = o.modelDir, o.modelName, o.modelNameGiven, o.framework
+	s.Threads, s.Docs, s.Trace = o.threads, bool(o.docs), bool(o.trace)
+	s.MaxGRPCReceive, s.MaxGRPCSend = o.maxReceive, o.maxSend
+	s.Server.HTTP = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.httpPort), Flag: "--" + handoff.FlagHTTPPort}
+	if o.enableGRPC {
+		s.Server.GRPC = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.grpcPort), Flag: "--" + handoff.FlagGRPCPort}
+	}
+	s.Server.IdleTimeout = time.Duration(o.keepAlive) * time.Second
+	s.Log, s.Registry = log, telemetry.NewRegistry()
+	return s
+}
+
+// strbool is a flag that needs a value, in one of the spellings that people write truth in.
+type strbool bool
+
+// String implements pflag.Value.
+func (b *strbool) String() string { return strconv.FormatBool(bool(*b)) }
+
+// Type implements pflag.Value.
+func (b *strbool) Type() string { return "bool" }
+
+// Set implements pflag.Value.
+func (b *strbool) Set(text string) error {
+	switch strings.ToLower(text) {
+	case "y", "yes", "t", "true", "on", "1":
+		*b = true
+	case "n", "no", "f", "false", "off", "0":
+		*b = false
+	default:
+		return fmt.Errorf("%q: expected true or false", text)
+	}
+	return nil
+}

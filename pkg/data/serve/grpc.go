@@ -1,0 +1,197 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
+)
+
+// maxStreams bounds the calls that one client connection may have open.
+const maxStreams = 1000
+
+// GRPCOptions are the options that a gRPC server which RegisterGRPC is used with should have: limits, and the end of panics.
+func (s *Server) GRPCOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(s.opts.MaxGRPCReceive),
+		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.SharedWriteBuffer(true),
+		grpc.UnaryInterceptor(s.aroundCall),
+		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+			s.metrics.answered(wireGRPC, int(codes.Unimplemented))
+			return status.Error(codes.Unimplemented, "Method not found!")
+		}),
+	}
+}
+
+// RegisterGRPC adds the inference, the health and the reflection service.
+func (s *Server) RegisterGRPC(to *grpc.Server) {
+	inferencev2.RegisterGRPCInferenceServiceServer(to, &service{server: s})
+	grpc_health_v1.RegisterHealthServer(to, s.health)
+	reflection.Register(to)
+}
+
+// aroundCall turns a panic into an internal error and counts the answers.
+func (s *Server) aroundCall(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(p, info.FullMethod)
+			resp, err = nil, status.Error(codes.Internal, "Internal server error")
+		}
+		s.metrics.answered(wireGRPC, int(status.Code(err)))
+	}()
+	return next(ctx, req)
+}
+
+// tellHealth brings the gRPC health service up to date.
+func (s *Server) tellHealth() {
+	state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	if s.Ready() {
+		state = grpc_health_v1.HealthCheckResponse_SERVING
+	}
+	s.health.SetServingStatus("", state)
+	s.health.SetServingStatus(inferencev2.GRPCInferenceService_ServiceDesc.ServiceName, state)
+}
+
+// service is the gRPC face of a Server.
+type service struct {
+	inferencev2.UnimplementedGRPCInferenceServiceServer
+
+	server *Server
+}
+
+func (g *service) refuse(ctx context.Context, m *repository.Loaded, err error) error {
+	e := v2.Status(err)
+	switch {
+	case protocol.From(err).Code == protocol.TooMany && m != nil:
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("retry-after", strconv.Itoa(m.Attached.(*lane).retryAfter())))
+	case e.Code() == codes.Internal:
+		g.server.log.Error("a prediction failed", zap.NamedError("cause", errors.Unwrap(protocol.From(err))), zap.Error(err))
+	}
+	return e.Err()
+}
+
+// ServerLive implements the inference service.
+func (g *service) ServerLive(context.Context, *inferencev2.ServerLiveRequest) (*inferencev2.ServerLiveResponse, error) {
+	return &inferencev2.ServerLiveResponse{Live: true}, nil
+}
+
+// ServerReady implements the inference service.
+func (g *service) ServerReady(context.Context, *inferencev2.ServerReadyRequest) (*inferencev2.ServerReadyResponse, error) {
+	return &inferencev2.ServerReadyResponse{Ready: g.server.Ready()}, nil
+}
+
+// version is the version that a call means: a model without versions is served whatever the call says.
+func (g *service) version(name, version string) string {
+	if version != "" && g.server.models.Versions(name) == nil {
+		return ""
+	}
+	return version
+}
+
+// ModelReady implements the inference service.
+func (g *service) ModelReady(ctx context.Context, in *inferencev2.ModelReadyRequest) (*inferencev2.ModelReadyResponse, error) {
+	entry, err := g.server.models.Status(in.GetName(), g.version(in.GetName(), in.GetVersion()))
+	if err != nil {
+		return nil, g.refuse(ctx, nil, err)
+	}
+	return &inferencev2.ModelReadyResponse{Ready: entry.State == repository.Ready}, nil
+}
+
+// ServerMetadata implements the inference service.
+func (g *service) ServerMetadata(context.Context, *inferencev2.ServerMetadataRequest) (*inferencev2.ServerMetadataResponse, error) {
+	m := serverMetadata()
+	return &inferencev2.ServerMetadataResponse{Name: m.Name, Version: m.Version, Extensions: m.Extensions}, nil
+}
+
+// ModelMetadata implements the inference service.
+func (g *service) ModelMetadata(ctx context.Context, in *inferencev2.ModelMetadataRequest) (*inferencev2.ModelMetadataResponse, error) {
+	m, err := g.server.metadata(in.GetName(), g.version(in.GetName(), in.GetVersion()))
+	if err != nil {
+		return nil, g.refuse(ctx, nil, err)
+	}
+	tensors := func(in []v2.TensorMetadata) []*inferencev2.ModelMetadataResponse_TensorMetadata {
+		out := make([]*inferencev2.ModelMetadataResponse_TensorMetadata, len(in))
+		for i, t := range in {
+			out[i] = &inferencev2.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape}
+		}
+		return out
+	}
+	return &inferencev2.ModelMetadataResponse{
+		Name: m.Name, Versions: m.Versions, Platform: m.Platform, Inputs: tensors(m.Inputs), Outputs: tensors(m.Outputs),
+	}, nil
+}
+
+// ModelInfer implements the inference service.
+func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequest) (*inferencev2.ModelInferResponse, error) {
+	s := g.server
+	m, err := s.models.Acquire(in.GetModelName(), g.version(in.GetModelName(), in.GetModelVersion()))
+	if err != nil {
+		return nil, g.refuse(ctx, nil, err)
+	}
+	defer m.Release()
+	t := timing{began: time.Now()}
+	sc := s.borrow()
+	req, err := sc.v2.DecodeMessage(in)
+	if err != nil {
+		return nil, g.refuse(ctx, m, err)
+	}
+	if req.ID == "" {
+		req.ID = newID()
+	}
+	// The answer is written to the wire after this function returned: its memory is not the scope's.
+	resp := &tensor.Response{}
+	if err := s.predict(ctx, m, req, resp, &t); err != nil {
+		return nil, g.refuse(ctx, m, err)
+	}
+	out, err := v2.EncodeMessage(req, resp, len(in.GetRawInputContents()) > 0)
+	if err != nil {
+		return nil, g.refuse(ctx, m, err)
+	}
+	requestID := ""
+	if s.opts.Trace {
+		if ids := metadata.ValueFromIncomingContext(ctx, "x-request-id"); len(ids) > 0 {
+			requestID = ids[0]
+		}
+	}
+	s.sent(m, requestID, &t)
+	s.giveBack(sc)
+	return out, nil
+}
+
+// RepositoryModelLoad implements the inference service.
+func (g *service) RepositoryModelLoad(ctx context.Context, in *inferencev2.RepositoryModelLoadRequest) (*inferencev2.RepositoryModelLoadResponse, error) {
+	defer g.server.tellHealth()
+	if err := g.server.models.Reload(ctx, in.GetModelName()); err != nil {
+		return nil, g.refuse(ctx, nil, err)
+	}
+	return &inferencev2.RepositoryModelLoadResponse{ModelName: in.GetModelName(), IsLoaded: true}, nil
+}
+
+// RepositoryModelUnload implements the inference service.
+func (g *service) RepositoryModelUnload(ctx context.Context, in *inferencev2.RepositoryModelUnloadRequest) (*inferencev2.RepositoryModelUnloadResponse, error) {
+	defer g.server.tellHealth()
+	if err := g.server.Remove(in.GetModelName()); err != nil {
+		return nil, g.refuse(ctx, nil, err)
+	}
+	return &inferencev2.RepositoryModelUnloadResponse{ModelName: in.GetModelName(), IsUnloaded: true}, nil
+}

@@ -1,0 +1,355 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
+	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+	"github.com/kserve-go/kserve-go/pkg/version"
+)
+
+// Header values are shared slices: setting one allocates nothing.
+//
+//nolint:gochecknoglobals // constants; net/http does not change them
+var (
+	typeJSON   = []string{"application/json"}
+	typeBinary = []string{"application/octet-stream"}
+)
+
+const (
+	bodyAlive      = `{"status":"alive"}`
+	bodyNotFound   = `{"detail":"Not Found"}`
+	bodyNotAllowed = `{"detail":"Method Not Allowed"}`
+)
+
+// NewHandler loads nothing and opens nothing: it is Handler of a Server made for its HTTP side alone.
+func NewHandler(opts Options) http.Handler { return New(opts).Handler() }
+
+// Handler serves V1, V2 REST, health and metrics. It works under any net/http server.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
+
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	on := wireOther
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		s.panicked(p, r.URL.Path)
+		s.metrics.answered(on, http.StatusInternalServerError)
+		writeJSON(w, http.StatusInternalServerError, []byte(`{"error":"internal error"}`))
+	}()
+	if !knownMethod(r.Method) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte("Invalid HTTP request received."))
+		s.metrics.answered(on, http.StatusBadRequest)
+		return
+	}
+	t := s.target(r)
+	on = t.route.wire()
+	s.metrics.answered(on, s.dispatch(w, r, t))
+}
+
+func (s *Server) panicked(p any, where string) {
+	s.metrics.panics.Add(1)
+	s.log.Error("a request panicked", zap.String("where", where), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+}
+
+// knownMethod tells methods of HTTP from other words: a parser that knows its methods refuses those as no HTTP at all.
+func knownMethod(m string) bool {
+	switch m {
+	case "GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE":
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Server) target(r *http.Request) target {
+	if r.URL.RawPath != "" && strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") {
+		return target{}
+	}
+	return s.match(r.URL.Path)
+}
+
+// dispatch answers and returns the status.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, t target) int {
+	if t.route == noRoute {
+		return s.noRoute(w, r)
+	}
+	method := t.route.method()
+	if r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet) {
+		if t.route == routeIndex || t.route == routeV1Model && r.Method == http.MethodPost && strings.LastIndexByte(t.name, ':') > 0 {
+			return writeJSON(w, http.StatusNotFound, []byte(bodyNotFound))
+		}
+		w.Header().Set("Allow", method)
+		return writeJSON(w, http.StatusMethodNotAllowed, []byte(bodyNotAllowed))
+	}
+	switch t.route {
+	case routeV1Predict:
+		return s.v1Predict(w, r, t.name)
+	case routeV2Infer:
+		return s.v2Infer(w, r, t)
+	case routeV1Explain:
+		return s.v1Explain(w, r, t.name)
+	case routeMetrics:
+		s.scrape.ServeHTTP(w, r)
+		return http.StatusOK
+	case routeOpenAPI:
+		return writeJSON(w, http.StatusOK, s.openAPI())
+	case routeDocs:
+		return s.docs(w)
+	case routeLoad, routeUnload:
+		return s.control(w, r, t)
+	default:
+		return s.tell(w, t)
+	}
+}
+
+// noRoute redirects a path that is a route but for its slash at the end.
+func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) int {
+	if path := r.URL.Path; strings.HasSuffix(path, "/") && s.match(strings.TrimRight(path, "/")).route != noRoute {
+		location := "http://" + r.Host + strings.TrimRight(r.URL.EscapedPath(), "/")
+		if r.TLS != nil {
+			location = "https" + strings.TrimPrefix(location, "http")
+		}
+		if r.URL.RawQuery != "" {
+			location += "?" + r.URL.RawQuery
+		}
+		w.Header().Set("Location", location)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return http.StatusTemporaryRedirect
+	}
+	return writeJSON(w, http.StatusNotFound, []byte(bodyNotFound))
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) int {
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	return write(w, h, status, body)
+}
+
+func write(w http.ResponseWriter, h http.Header, status int, body []byte) int {
+	if len(body) > 2000 {
+		// net/http counts shorter ones itself, without memory for the text.
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	if status != http.StatusOK {
+		w.WriteHeader(status)
+	}
+	_, _ = w.Write(body)
+	return status
+}
+
+// refuse answers an error in the shape that both REST protocols share.
+func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) int {
+	body, status := v2.AppendError(nil, err)
+	switch {
+	case status == http.StatusTooManyRequests && m != nil:
+		w.Header().Set("Retry-After", strconv.Itoa(m.Attached.(*lane).retryAfter()))
+	case status == http.StatusInternalServerError:
+		s.log.Error("a prediction failed", zap.NamedError("cause", errors.Unwrap(protocol.From(err))), zap.Error(err))
+	}
+	return writeJSON(w, status, body)
+}
+
+func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) int {
+	m, err := s.models.Acquire(name, "")
+	if err != nil {
+		return s.refuse(w, nil, err)
+	}
+	defer m.Release()
+	sc := s.borrow()
+	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
+		return s.refuse(w, m, err)
+	}
+	t := timing{began: time.Now()}
+	req, err := sc.v1.Decode(sc.body)
+	if err != nil {
+		return s.refuse(w, m, err)
+	}
+	sc.resp.Reset()
+	if err = s.predict(r.Context(), m, req, &sc.resp, &t); err != nil {
+		return s.refuse(w, m, err)
+	}
+	if sc.out, err = v1.AppendResponse(sc.out[:0], &sc.resp); err != nil {
+		return s.refuse(w, m, err)
+	}
+	writeJSON(w, http.StatusOK, sc.out)
+	s.sent(m, r.Header.Get("X-Request-Id"), &t)
+	s.giveBack(sc)
+	return http.StatusOK
+}
+
+// v1Explain answers that there is no explainer, after the checks of the request that a prediction makes.
+func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) int {
+	m, err := s.models.Acquire(name, "")
+	if err != nil {
+		return s.refuse(w, nil, err)
+	}
+	defer m.Release()
+	sc := s.borrow()
+	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
+		return s.refuse(w, m, err)
+	}
+	if kind := r.Header.Get("Content-Type"); kind == "" || protocol.IsJSON(kind) {
+		if _, err := sc.v1.Decode(sc.body); err != nil {
+			return s.refuse(w, m, err)
+		}
+	}
+	s.giveBack(sc)
+	return s.refuse(w, m, protocol.Errorf(protocol.Unsupported, "Could not find explainer_host."))
+}
+
+func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) int {
+	sc := s.borrow()
+	var err error
+	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
+		return s.refuse(w, nil, err)
+	}
+	t := timing{began: time.Now()}
+	req, err := sc.v2.Decode(sc.body, v2.Options{
+		Model: target.name, ContentType: r.Header.Get("Content-Type"), HeaderLength: r.Header.Get(v2.HeaderLength),
+	})
+	var schema *v2.SchemaError
+	if err != nil && errors.As(err, &schema) {
+		// A body of the wrong form is answered before any question about the model.
+		return s.refuse(w, nil, err)
+	}
+	m, notFound := s.models.Acquire(target.name, target.version)
+	if notFound != nil {
+		return s.refuse(w, nil, notFound)
+	}
+	defer m.Release()
+	if err != nil {
+		return s.refuse(w, m, err)
+	}
+	if req.ID == "" {
+		req.ID = newID()
+	}
+	sc.resp.Reset()
+	if err = s.predict(r.Context(), m, req, &sc.resp, &t); err != nil {
+		return s.refuse(w, m, err)
+	}
+	var jsonLength int
+	if sc.out, jsonLength, err = v2.AppendResponse(sc.out[:0], req, &sc.resp); err != nil {
+		return s.refuse(w, m, err)
+	}
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	if jsonLength > 0 {
+		h["Content-Type"] = typeBinary
+		h[v2.HeaderLength] = []string{strconv.Itoa(jsonLength)}
+	}
+	write(w, h, http.StatusOK, sc.out)
+	s.sent(m, r.Header.Get("X-Request-Id"), &t)
+	s.giveBack(sc)
+	return http.StatusOK
+}
+
+// control loads or unloads a model.
+func (s *Server) control(w http.ResponseWriter, r *http.Request, t target) int {
+	defer s.tellHealth()
+	if t.route == routeUnload {
+		if err := s.models.Remove(t.name); err != nil {
+			return s.refuse(w, nil, err)
+		}
+		return writeJSON(w, http.StatusOK, v2.AppendModelUnload(nil, t.name))
+	}
+	if err := s.models.Reload(r.Context(), t.name); err != nil {
+		s.log.Warn("load refused", zap.String("model", t.name), zap.Error(err))
+		return s.refuse(w, nil, err)
+	}
+	return writeJSON(w, http.StatusOK, v2.AppendModelLoad(nil, t.name))
+}
+
+// tell answers the routes that only report.
+func (s *Server) tell(w http.ResponseWriter, t target) int {
+	switch t.route {
+	case routeRoot, routeLivez:
+		return writeJSON(w, http.StatusOK, []byte(bodyAlive))
+	case routeV2Live:
+		return writeJSON(w, http.StatusOK, v2.AppendLive(nil, true))
+	case routeV2Ready, routeReadyz:
+		if !s.Ready() {
+			return s.refuse(w, nil, protocol.Errorf(protocol.Unavailable, "Server is not ready."))
+		}
+		return writeJSON(w, http.StatusOK, v2.AppendReady(nil, true))
+	case routeV1Models, routeV2Models:
+		return writeJSON(w, http.StatusOK, v2.AppendModels(nil, s.models.Names()))
+	case routeV1Model, routeV2ModelReady:
+		if err := s.modelReady(t.name, t.version); err != nil {
+			return s.refuse(w, nil, err)
+		}
+		return writeJSON(w, http.StatusOK, v2.AppendModelReady(nil, t.name, true))
+	case routeV2Server:
+		return writeJSON(w, http.StatusOK, serverMetadata().AppendJSON(nil))
+	case routeV2Model:
+		meta, err := s.metadata(t.name, t.version)
+		if err != nil {
+			return s.refuse(w, nil, err)
+		}
+		return writeJSON(w, http.StatusOK, meta.AppendJSON(nil))
+	default: // routeIndex
+		return writeJSON(w, http.StatusOK, v2.AppendIndex(nil, s.indexEntries()))
+	}
+}
+
+func (s *Server) modelReady(name, version string) error {
+	m, err := s.models.Acquire(name, version)
+	if err == nil {
+		m.Release()
+	}
+	return err
+}
+
+func serverMetadata() v2.ServerMetadata {
+	return v2.ServerMetadata{Name: "kserve", Version: version.Compatible, Extensions: []string{"model_repository_extension"}}
+}
+
+// metadata of a model that is not ready has no tensors.
+func (s *Server) metadata(name, version string) (v2.ModelMetadata, error) {
+	if _, err := s.models.Status(name, version); err != nil {
+		return v2.ModelMetadata{}, err
+	}
+	meta := v2.ModelMetadata{Name: name, Versions: s.models.Versions(name)}
+	m, err := s.models.Acquire(name, version)
+	if err != nil {
+		return meta, nil //nolint:nilerr // known, only not ready: what is known is told
+	}
+	defer m.Release()
+	known := m.Metadata()
+	meta.Platform = known.Platform
+	for _, in := range known.Inputs {
+		meta.Inputs = append(meta.Inputs, v2.TensorMetadata(in))
+	}
+	for _, out := range known.Outputs {
+		meta.Outputs = append(meta.Outputs, v2.TensorMetadata(out))
+	}
+	return meta, nil
+}
+
+func (s *Server) indexEntries() []v2.IndexEntry {
+	var entries []v2.IndexEntry
+	for _, e := range s.models.Index() {
+		entries = append(entries, v2.IndexEntry{Name: e.Name, Version: e.Version, State: string(e.State), Reason: e.Reason})
+	}
+	return entries
+}

@@ -1,0 +1,151 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+)
+
+// lane is what the requests of one model share, whatever its version.
+type lane struct {
+	gate
+	preprocess, predict, postprocess prometheus.Observer
+}
+
+// wire numbers the protocols in the request counters.
+type wire int
+
+const (
+	wireOther wire = iota
+	wireV1
+	wireV2
+	wireGRPC
+	wires
+)
+
+func (w wire) String() string { return [...]string{"other", "v1", "v2", "grpc"}[w] }
+
+// codeCount bounds the status codes that have a counter: HTTP's, and below 100 gRPC's.
+const codeCount = 600
+
+// metrics counts what the server does. Names, labels, help texts and buckets of the four request histograms are those that dashboards
+// for KServe's model servers know.
+type metrics struct {
+	preprocess, postprocess, predict, explain *prometheus.HistogramVec
+
+	requests [wires][codeCount]atomic.Uint64
+	panics   atomic.Uint64
+
+	opts  Options
+	index func() []repository.Entry
+
+	mu    sync.Mutex
+	lanes map[string]*lane
+}
+
+func newMetrics(o Options) *metrics {
+	m := &metrics{opts: o, lanes: map[string]*lane{}}
+	histogram := func(step, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "request_" + step + "_seconds",
+			Help:    help + " request latency",
+			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10},
+		}, []string{"model_name"})
+	}
+	m.preprocess = histogram("preprocess", "pre-process")
+	m.postprocess = histogram("postprocess", "post-process")
+	m.predict = histogram("predict", "predict")
+	m.explain = histogram("explain", "explain")
+	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, (*counts)(m))
+	return m
+}
+
+// lane finds or makes the lane of a model.
+func (m *metrics) lane(name string) *lane {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.lanes[name]
+	if l == nil {
+		m.explain.WithLabelValues(name)
+		l = &lane{
+			gate:        gate{running: m.opts.Running, waiting: m.opts.Queue, patience: m.opts.QueueTimeout},
+			preprocess:  m.preprocess.WithLabelValues(name),
+			predict:     m.predict.WithLabelValues(name),
+			postprocess: m.postprocess.WithLabelValues(name),
+		}
+		m.lanes[name] = l
+	}
+	return l
+}
+
+// forget drops the series of a model that is gone, so that names that come and go do not pile up.
+func (m *metrics) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.lanes, name)
+	for _, h := range []*prometheus.HistogramVec{m.preprocess, m.postprocess, m.predict, m.explain} {
+		h.DeleteLabelValues(name)
+	}
+}
+
+func (m *metrics) answered(w wire, code int) {
+	if code >= 0 && code < codeCount {
+		m.requests[w][code].Add(1)
+	}
+}
+
+// counts is the part of metrics that is kept in plain numbers and told to Prometheus when it asks.
+type counts metrics
+
+func (c *counts) descs() (requests, panics, running, queued, rejected, ready *prometheus.Desc) {
+	model := []string{"model_name"}
+	return prometheus.NewDesc("kserve_requests_total", "Requests answered, by protocol and HTTP status or gRPC code.", []string{"protocol", "code"}, nil),
+		prometheus.NewDesc("kserve_panics_total", "Requests that ended in a fault of the server's own and were answered 500.", nil, nil),
+		prometheus.NewDesc("kserve_predictions_running", "Predictions that run now.", model, nil),
+		prometheus.NewDesc("kserve_predictions_queued", "Predictions that wait for their turn.", model, nil),
+		prometheus.NewDesc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long.", model, nil),
+		prometheus.NewDesc("kserve_model_ready", "1 for a model that can be used, else 0.", []string{"model_name", "version"}, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (c *counts) Describe(ch chan<- *prometheus.Desc) {
+	a, b, d, e, f, g := c.descs()
+	for _, desc := range []*prometheus.Desc{a, b, d, e, f, g} {
+		ch <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *counts) Collect(ch chan<- prometheus.Metric) {
+	requests, panics, running, queued, rejected, ready := c.descs()
+	for w := range wires {
+		for code := range codeCount {
+			if n := c.requests[w][code].Load(); n > 0 {
+				ch <- prometheus.MustNewConstMetric(requests, prometheus.CounterValue, float64(n), w.String(), strconv.Itoa(code))
+			}
+		}
+	}
+	ch <- prometheus.MustNewConstMetric(panics, prometheus.CounterValue, float64(c.panics.Load()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, l := range c.lanes {
+		inside, waiting, refused := l.load()
+		ch <- prometheus.MustNewConstMetric(running, prometheus.GaugeValue, float64(inside), name)
+		ch <- prometheus.MustNewConstMetric(queued, prometheus.GaugeValue, float64(waiting), name)
+		ch <- prometheus.MustNewConstMetric(rejected, prometheus.CounterValue, float64(refused), name)
+	}
+	for _, e := range c.index() {
+		value := 0.0
+		if e.State == repository.Ready {
+			value = 1
+		}
+		ch <- prometheus.MustNewConstMetric(ready, prometheus.GaugeValue, value, e.Name, e.Version)
+	}
+}

@@ -1,0 +1,96 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package serve is the model server: it mounts V1, V2 and gRPC on one predict path, with limits, metrics and a clean end.
+//
+// A process of its own calls Run; a program that has servers of its own mounts Handler and RegisterGRPC. Models come from
+// directories, or are Go values: anything that satisfies engine.Model, given to Add as Model.Model, gets the whole server. Such a
+// model's contract is engine.Model's: Predict may be called many times at once, keeps nothing of its input, and answers a caller's
+// mistake with a *protocol.Error of code Invalid.
+//
+// Called by: cmd/model-server, cli/run.
+// Next: data/protocol, which reads requests; data/serve/repository, which has the models.
+package serve
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+)
+
+// Model says what to serve under which name: a directory or a file, or a Go value.
+type Model = repository.Source
+
+// Options are what the owner of a Server sets. The zero value of a number means its default.
+type Options struct {
+	// Engines open model files.
+	Engines []engine.Engine
+	// Models are loaded at the start. The server is ready when they are.
+	Models []Model
+	// ModelDir is loaded at the start too: a directory with a model file, which is served as ModelName; or a directory of model
+	// directories, each served under its own name, which the repository API can load again and add to.
+	ModelDir string
+	// ModelName is the name of the model in ModelDir; default "model".
+	ModelName string
+	// ModelExpected says that a ModelDir without any model is a fault, and keeps the server not ready, and not the empty start of a server
+	// that is given its models later.
+	ModelExpected bool
+	// Framework is the engine for ModelDir; empty means that each file decides.
+	Framework string
+	// Threads is the number of cores one prediction may use. Default 1.
+	Threads int
+	// Proba makes predictions class probabilities where a model has them.
+	Proba bool
+
+	// Server has the ports, for Run.
+	Server httpserver.Options
+
+	// MaxBody bounds a request body, after decompression. Default httpserver.DefaultMaxBody.
+	MaxBody int64
+	// BodyStall is how long a client may stop in the middle of a body. Default httpserver.DefaultStall.
+	BodyStall time.Duration
+	// Running bounds the predictions of one model that run at once; Queue those that wait. More are refused with 429.
+	// Defaults: 8 for each core but at least 64, and 1024.
+	Running, Queue int
+	// QueueTimeout bounds the wait in the queue. Default 30 s.
+	QueueTimeout time.Duration
+	// MaxGRPCReceive and MaxGRPCSend bound gRPC messages. Default 8 MiB.
+	MaxGRPCReceive, MaxGRPCSend int
+
+	// Docs serves a page about the API at /docs.
+	Docs bool
+	// Trace logs one line for each prediction with the time each step took.
+	Trace bool
+
+	// Log and Registry may be nil: then nothing is logged, and the metrics have a registry of their own.
+	Log      *zap.Logger
+	Registry *prometheus.Registry
+}
+
+func (o *Options) setDefaults() {
+	orDefault(&o.ModelName, "model")
+	orDefault(&o.Running, max(64, 8*runtime.GOMAXPROCS(0)))
+	orDefault(&o.Queue, 1024)
+	orDefault(&o.QueueTimeout, 30*time.Second)
+	orDefault(&o.MaxGRPCReceive, 8<<20)
+	orDefault(&o.MaxGRPCSend, 8<<20)
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+}
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

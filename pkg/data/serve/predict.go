@@ -1,0 +1,107 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"go.uber.org/zap"
+
+	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
+	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+)
+
+// scope is the memory of one REST request, kept for the next.
+type scope struct {
+	body, out []byte
+	v1        v1.Decoder
+	v2        v2.Decoder
+	resp      tensor.Response
+}
+
+// keepBody is the largest request whose memory is kept: one big request must not make the server big for ever.
+const keepBody = 1 << 20
+
+func (s *Server) borrow() *scope { return s.scopes.Get().(*scope) }
+
+func (s *Server) giveBack(sc *scope) {
+	if cap(sc.body) > keepBody || cap(sc.out) > keepBody {
+		return
+	}
+	s.scopes.Put(sc)
+}
+
+// timing is when the steps of one prediction ended.
+type timing struct {
+	began, decoded, predicted, encoded time.Time
+}
+
+// predict is the one path to a model, for every wire: the queue, then the model. The caller has Reset resp.
+func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.Request, resp *tensor.Response, t *timing) error {
+	if s.opts.Proba && m.Proba && req.Method == "" {
+		req.Method = "predict_proba"
+	}
+	req.Model, req.Version = m.Name, m.Version
+	l := m.Attached.(*lane)
+	t.decoded = time.Now()
+	l.preprocess.Observe(t.decoded.Sub(t.began).Seconds())
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	defer func() {
+		t.predicted = time.Now()
+		took := t.predicted.Sub(began)
+		l.leave(took)
+		l.predict.Observe(took.Seconds())
+	}()
+	if err := m.Predict(ctx, req, resp); err != nil {
+		return err
+	}
+	resp.ID, resp.Model, resp.Version = req.ID, m.Name, m.Version
+	return nil
+}
+
+// sent ends a prediction that was answered.
+func (s *Server) sent(m *repository.Loaded, requestID string, t *timing) {
+	t.encoded = time.Now()
+	m.Attached.(*lane).postprocess.Observe(t.encoded.Sub(t.predicted).Seconds())
+	if !s.opts.Trace {
+		return
+	}
+	if requestID == "" {
+		requestID = "N.A."
+	}
+	if e := s.log.Check(zap.InfoLevel, "prediction"); e != nil {
+		e.Write(zap.String("requestId", requestID), zap.String("model", m.Name),
+			zap.Float64("preprocess_ms", ms(t.decoded.Sub(t.began))), zap.Float64("predict_ms", ms(t.predicted.Sub(t.decoded))),
+			zap.Float64("postprocess_ms", ms(t.encoded.Sub(t.predicted))))
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// newID is a random UUID, version 4.
+func newID() string {
+	var u [16]byte
+	_, _ = rand.Read(u[:]) // never fails
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	var text [36]byte
+	hex.Encode(text[0:8], u[0:4])
+	text[8] = '-'
+	hex.Encode(text[9:13], u[4:6])
+	text[13] = '-'
+	hex.Encode(text[14:18], u[6:8])
+	text[18] = '-'
+	hex.Encode(text[19:23], u[8:10])
+	text[23] = '-'
+	hex.Encode(text[24:36], u[10:16])
+	return string(text[:])
+}

@@ -1,0 +1,60 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repository
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+)
+
+// Loaded is an open model on loan. It is closed when the repository has let go of it and the last request has released it.
+type Loaded struct {
+	engine.Model
+
+	Name, Version string
+
+	// Proba says that the model has the method predict_proba.
+	Proba bool
+	// Attached is what Options.Attach made for the name.
+	Attached any
+
+	refs atomic.Int64 // the repository's own, and one for each request
+	log  *zap.Logger
+}
+
+func newLoaded(src Source, model engine.Model, log *zap.Logger) *Loaded {
+	l := &Loaded{
+		Model: model, Name: src.Name, Version: src.Version, log: log,
+		Proba: slices.Contains(model.Metadata().Methods, "predict_proba"),
+	}
+	l.refs.Store(1)
+	return l
+}
+
+// acquire counts one more user, unless the model has been closed.
+func (l *Loaded) acquire() bool {
+	for {
+		n := l.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if l.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release ends one use. The last one closes the model.
+func (l *Loaded) Release() {
+	if l.refs.Add(-1) > 0 {
+		return
+	}
+	if err := l.Close(); err != nil {
+		l.log.Warn("close model", zap.String("model", l.Name), zap.String("version", l.Version), zap.Error(err))
+	}
+}

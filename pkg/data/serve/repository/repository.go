@@ -1,0 +1,449 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package repository knows which models are loaded and ready: it finds model files, opens them with the engine they belong to, lends
+// them to requests, and swaps a model for a newer one without losing a request.
+//
+// Called by: data/serve.
+// Next: data/serve/engine.
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+)
+
+// Options are what the owner of a repository sets.
+type Options struct {
+	// Engines open model files. Their order decides nothing.
+	Engines []engine.Engine
+	// Root is a directory of model directories, from which Reload takes models by name. Empty means that only models given to Add exist.
+	Root string
+	// Engine and EngineOptions apply to the models under Root; an empty Engine means that the file decides.
+	Engine        string
+	EngineOptions engine.Options
+	// Loads is how many models are opened at once. Default 2.
+	Loads int
+	// Attach makes what requests of one name share, in the owner's view: it becomes Loaded.Attached. It is called for every model
+	// that is loaded, Removed when a name is gone. Both may be nil.
+	Attach  func(name string) any
+	Removed func(name string)
+	Log     *zap.Logger
+}
+
+// Source says where a model comes from.
+type Source struct {
+	Name string
+	// Version is one of several versions that are served side by side; empty for a model without versions.
+	Version string
+	// Path is a model directory, or the model file itself.
+	Path string
+	// Engine is the name of the engine to open it with; empty means that the file decides.
+	Engine  string
+	Options engine.Options
+	// Model is a model that exists already, written in Go: then nothing is read and Path is not used.
+	Model engine.Model
+}
+
+// State is what the repository index says of a model.
+type State string
+
+// The states, as the protocol spells them.
+const (
+	Ready       State = "READY"
+	Loading     State = "LOADING"
+	Unloading   State = "UNLOADING"
+	Unavailable State = "UNAVAILABLE"
+)
+
+// Entry is one line of the index.
+type Entry struct {
+	Name, Version string
+	State         State
+	// Reason says why the model is not available, or why the last attempt to replace it was given up.
+	Reason string
+}
+
+// Repository holds models by name and version. It is safe for concurrent use.
+type Repository struct {
+	opts    Options
+	loads   chan struct{}
+	current atomic.Pointer[view]
+
+	root atomic.Pointer[string]
+
+	mu      sync.Mutex     // guards the making of a new view
+	loading [64]sync.Mutex // one load or unload of a name at a time; names share locks by their hash
+	seed    maphash.Seed
+}
+
+// view is what the repository holds at one moment. It never changes: a change makes a new one.
+type view struct {
+	names  []string // in order of loading
+	models map[string]*named
+}
+
+// named is a name with its versions.
+type named struct {
+	versions []slot // ordered: the last is the default
+}
+
+type slot struct {
+	version string
+	state   State
+	reason  string
+	loaded  *Loaded // nil when there is nothing to serve
+}
+
+// New makes an empty repository.
+func New(opts Options) *Repository {
+	if opts.Loads <= 0 {
+		opts.Loads = 2
+	}
+	if opts.Log == nil {
+		opts.Log = zap.NewNop()
+	}
+	r := &Repository{opts: opts, loads: make(chan struct{}, opts.Loads), seed: maphash.MakeSeed()}
+	r.UseRoot(opts.Root)
+	r.current.Store(&view{models: map[string]*named{}})
+	return r
+}
+
+// Names are the names of all models, ready or not, in order of loading.
+func (r *Repository) Names() []string { return slices.Clone(r.current.Load().names) }
+
+// Versions are the versions of a model, oldest first; nil for a model without versions.
+func (r *Repository) Versions(name string) []string {
+	n := r.current.Load().models[name]
+	if n == nil {
+		return nil
+	}
+	var versions []string
+	for _, s := range n.versions {
+		if s.version != "" {
+			versions = append(versions, s.version)
+		}
+	}
+	return versions
+}
+
+// Index lists every model and version.
+func (r *Repository) Index() []Entry {
+	v := r.current.Load()
+	var out []Entry
+	for _, name := range v.names {
+		for _, s := range v.models[name].versions {
+			out = append(out, Entry{Name: name, Version: s.version, State: s.state, Reason: s.reason})
+		}
+	}
+	return out
+}
+
+// Status is a model's state. The error is NotFound for an unknown name or version.
+func (r *Repository) Status(name, version string) (Entry, error) {
+	s, err := r.current.Load().find(name, version)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{Name: name, Version: s.version, State: s.state, Reason: s.reason}, nil
+}
+
+// Acquire lends a model to a request; the caller releases it. The error is NotFound, or Unavailable for a model that is not ready.
+func (r *Repository) Acquire(name, version string) (*Loaded, error) {
+	for {
+		s, err := r.current.Load().find(name, version)
+		if err != nil {
+			return nil, err
+		}
+		if s.loaded == nil {
+			return nil, notReady(name)
+		}
+		if s.loaded.acquire() {
+			return s.loaded, nil
+		}
+		// The last view's model was closed between the look and the grip: the next view has another or none.
+	}
+}
+
+func (v *view) find(name, version string) (*slot, error) {
+	n := v.models[name]
+	if n == nil {
+		return nil, notFound(name)
+	}
+	if version == "" {
+		return n.best(), nil
+	}
+	for i := range n.versions {
+		if n.versions[i].version == version {
+			return &n.versions[i], nil
+		}
+	}
+	return nil, protocol.Errorf(protocol.NotFound, "Model with name %s has no version %s: %s", name, version, n.list())
+}
+
+// best is the newest version that can serve, or else the newest.
+func (n *named) best() *slot {
+	for i := len(n.versions) - 1; i >= 0; i-- {
+		if n.versions[i].loaded != nil {
+			return &n.versions[i]
+		}
+	}
+	return &n.versions[len(n.versions)-1]
+}
+
+func (n *named) list() string {
+	var names []string
+	for _, s := range n.versions {
+		if s.version != "" {
+			names = append(names, s.version)
+		}
+	}
+	if len(names) == 0 {
+		return "it is served without versions"
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+func notFound(name string) *protocol.Error {
+	return protocol.Errorf(protocol.NotFound, "Model with name %s does not exist.", name)
+}
+
+func notReady(name string) *protocol.Error {
+	return protocol.Errorf(protocol.Unavailable, "Model with name %s is not ready.", name)
+}
+
+// Add opens a model and serves it: beside its other versions, in the place of one of the same version. Requests go on
+// with the old one until the new one is ready; when it cannot be opened the old one stays. The name is known while it loads.
+//
+// The error is for the operator and says what is wrong with which file.
+func (r *Repository) Add(ctx context.Context, src Source) error {
+	if src.Name == "" || strings.ContainsAny(src.Name, "/\x00") {
+		return fmt.Errorf("model name %q: expected a name without slashes", src.Name)
+	}
+	one := r.lock(src.Name)
+	one.Lock()
+	defer one.Unlock()
+	return r.add(ctx, src)
+}
+
+func (r *Repository) lock(name string) *sync.Mutex {
+	return &r.loading[maphash.String(r.seed, name)%uint64(len(r.loading))]
+}
+
+// UseRoot sets Options.Root, where it is only known later.
+func (r *Repository) UseRoot(dir string) { r.root.Store(&dir) }
+
+func (r *Repository) add(ctx context.Context, src Source) error {
+	r.change(src.Name, src.Version, func(s *slot) {
+		if s.loaded == nil {
+			s.state, s.reason = Loading, ""
+		}
+	})
+	select {
+	case r.loads <- struct{}{}:
+		defer func() { <-r.loads }()
+	case <-ctx.Done():
+		r.fail(src, ctx.Err())
+		return fmt.Errorf("load model %s: %w", src.Name, ctx.Err())
+	}
+	began := time.Now()
+	model, engineName, err := r.open(ctx, src)
+	if err != nil {
+		r.fail(src, err)
+		return fmt.Errorf("load model %s: %w", src.Name, err)
+	}
+	loaded := newLoaded(src, model, r.opts.Log)
+	if r.opts.Attach != nil {
+		loaded.Attached = r.opts.Attach(src.Name)
+	}
+	var old *Loaded
+	r.change(src.Name, src.Version, func(s *slot) {
+		old = s.loaded
+		s.state, s.reason, s.loaded = Ready, "", loaded
+	})
+	if old != nil {
+		old.Release()
+	}
+	meta := model.Metadata()
+	r.opts.Log.Info("model is ready", zap.String("model", src.Name), zap.String("version", src.Version),
+		zap.String("engine", engineName), zap.String("class", meta.Class), zap.Duration("took", time.Since(began)))
+	return nil
+}
+
+func (r *Repository) fail(src Source, err error) {
+	r.change(src.Name, src.Version, func(s *slot) {
+		if s.loaded == nil {
+			s.state = Unavailable
+		}
+		s.reason = r.relative(err.Error())
+	})
+}
+
+// change makes a new view in which f has changed one slot, which it creates when there is none.
+func (r *Repository) change(name, version string, f func(*slot)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.current.Load().clone()
+	n := next.models[name]
+	if n == nil {
+		n = &named{}
+		next.names = append(next.names, name)
+	} else {
+		n = &named{versions: slices.Clone(n.versions)}
+	}
+	next.models[name] = n
+	i := slices.IndexFunc(n.versions, func(s slot) bool { return s.version == version })
+	if i < 0 {
+		n.versions = append(n.versions, slot{version: version})
+		slices.SortStableFunc(n.versions, func(a, b slot) int { return compareVersions(a.version, b.version) })
+		i = slices.IndexFunc(n.versions, func(s slot) bool { return s.version == version })
+	}
+	f(&n.versions[i])
+	r.current.Store(next)
+}
+
+func (v *view) clone() *view {
+	return &view{names: slices.Clone(v.names), models: maps.Clone(v.models)}
+}
+
+// compareVersions orders numbers by value, before all other versions, which are ordered as text.
+func compareVersions(a, b string) int {
+	if isNumber(a) && isNumber(b) {
+		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+	} else if isNumber(a) != isNumber(b) {
+		if isNumber(a) {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// Remove stops serving a model in all its versions. Requests that have it finish; the memory is given back after the last.
+// The error is NotFound for an unknown name.
+func (r *Repository) Remove(name string) error {
+	one := r.lock(name)
+	one.Lock()
+	defer one.Unlock()
+	if !r.drop(name) {
+		return notFound(name)
+	}
+	r.opts.Log.Info("model is unloaded", zap.String("model", name))
+	return nil
+}
+
+func (r *Repository) drop(name string) bool {
+	r.mu.Lock()
+	next := r.current.Load().clone()
+	n := next.models[name]
+	if n != nil {
+		delete(next.models, name)
+		next.names = slices.DeleteFunc(next.names, func(other string) bool { return other == name })
+		r.current.Store(next)
+	}
+	r.mu.Unlock()
+	if n == nil {
+		return false
+	}
+	for _, s := range n.versions {
+		if s.loaded != nil {
+			s.loaded.Release()
+		}
+	}
+	if r.opts.Removed != nil {
+		r.opts.Removed(name)
+	}
+	return true
+}
+
+// Close removes every model.
+func (r *Repository) Close() {
+	for _, name := range r.Names() {
+		_ = r.Remove(name)
+	}
+}
+
+// Reload is the repository API's load. Under a root it reads <root>/<name> again, and the model goes to the end of the list; without one
+// it only answers whether the model is ready. Errors are *protocol.Error: Unavailable with the reason, or NotFound for a name
+// that cannot be a directory's.
+func (r *Repository) Reload(ctx context.Context, name string) error {
+	if *r.root.Load() == "" {
+		entry, err := r.Status(name, "")
+		if err != nil || entry.State != Ready {
+			return notReady(name)
+		}
+		return nil
+	}
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
+		return notFound(name)
+	}
+	one := r.lock(name)
+	one.Lock()
+	defer one.Unlock()
+	_, known := r.current.Load().models[name]
+	if err := r.reload(ctx, name); err != nil {
+		if !known {
+			r.drop(name)
+		}
+		reason := r.relative(strings.TrimPrefix(err.Error(), "load model "+name+": "))
+		e := protocol.Wrap(err, protocol.Unavailable, "Model with name %s is not ready. %s", name, reason)
+		return e
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.current.Load().clone()
+	if i := slices.Index(next.names, name); i >= 0 {
+		next.names = append(slices.Delete(next.names, i, i+1), name)
+		r.current.Store(next)
+	}
+	return nil
+}
+
+// AddFromRoot loads <root>/<name>. Unlike Reload it keeps the name of a model that cannot be loaded, with the reason, in the index.
+func (r *Repository) AddFromRoot(ctx context.Context, name string) error {
+	one := r.lock(name)
+	one.Lock()
+	defer one.Unlock()
+	return r.reload(ctx, name)
+}
+
+func (r *Repository) reload(ctx context.Context, name string) error {
+	sources, err := r.sources(name)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, src := range sources {
+		if err := r.add(ctx, src); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) == len(sources) {
+		return errors.Join(failed...)
+	}
+	return nil
+}
+
+// relative takes the root's path out of a text that clients see.
+func (r *Repository) relative(text string) string {
+	if *r.root.Load() == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, strings.TrimSuffix(*r.root.Load(), "/")+"/", "")
+}

@@ -1,0 +1,247 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+
+	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+)
+
+// Server serves models. Its methods are safe for concurrent use.
+type Server struct {
+	opts    Options
+	log     *zap.Logger
+	models  *repository.Repository
+	bodies  httpserver.Bodies
+	scopes  sync.Pool
+	metrics *metrics
+	scrape  http.Handler
+	health  *health.Server
+	server  *httpserver.Server
+
+	started, draining atomic.Bool
+	expected          atomic.Pointer[string] // a model that must be loaded before the server is ready
+}
+
+// New makes a server. It opens no port and reads no file; Start, or Run, loads the models.
+func New(opts Options) *Server {
+	opts.setDefaults()
+	s := &Server{
+		opts:    opts,
+		log:     opts.Log,
+		metrics: newMetrics(opts),
+		scrape:  telemetry.Handler(opts.Registry),
+		health:  health.NewServer(),
+	}
+	s.bodies.MaxBytes, s.bodies.Stall = opts.MaxBody, opts.BodyStall
+	s.scopes.New = func() any { return &scope{} }
+	s.models = repository.New(repository.Options{
+		Engines:       opts.Engines,
+		Engine:        opts.Framework,
+		EngineOptions: engine.Options{Threads: opts.Threads},
+		Attach:        func(name string) any { return s.metrics.lane(name) },
+		Removed:       s.metrics.forget,
+		Log:           opts.Log,
+	})
+	s.metrics.index = s.models.Index
+	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "")
+	s.tellHealth()
+	return s
+}
+
+// Add loads a model beside the others, or in the place of one of the same name and version, which serves until the new one is ready.
+func (s *Server) Add(ctx context.Context, m Model) error {
+	if m.Options == (engine.Options{}) {
+		m.Options.Threads = s.opts.Threads
+	}
+	defer s.tellHealth()
+	return s.models.Add(ctx, m)
+}
+
+// Remove stops serving a model; requests that use it finish.
+func (s *Server) Remove(name string) error {
+	defer s.tellHealth()
+	return s.models.Remove(name)
+}
+
+// Models lists the models with their states.
+func (s *Server) Models() []repository.Entry { return s.models.Index() }
+
+// Ready reports whether the server wants requests: the models given at the start have been loaded and it is not draining.
+func (s *Server) Ready() bool {
+	if s.draining.Load() || !s.started.Load() {
+		return false
+	}
+	name := s.expected.Load()
+	if name == nil {
+		return true
+	}
+	if entry, err := s.models.Status(*name, ""); err != nil || entry.State != repository.Ready {
+		return false
+	}
+	// Once it was there, unloading it is somebody's wish.
+	s.expected.Store(nil)
+	return true
+}
+
+// Drain makes the server not ready; it still answers. An owner that stops a server which it mounted itself calls it first.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.tellHealth()
+}
+
+// Close unloads every model. Call it when no request runs.
+func (s *Server) Close() { s.models.Close() }
+
+// Start loads the models of Options and makes the server ready. With one model its fault is the error; among several, those that can be
+// loaded are served, the others are logged and listed, and the error is that none could.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.loadModels(ctx); err != nil {
+		return err
+	}
+	if s.opts.ModelDir != "" {
+		if err := s.loadDir(ctx); err != nil {
+			return err
+		}
+	}
+	s.started.Store(true)
+	s.tellHealth()
+	return nil
+}
+
+func (s *Server) loadModels(ctx context.Context) error {
+	names := make([]string, 0, len(s.opts.Models))
+	for _, m := range s.opts.Models {
+		names = append(names, m.Name)
+	}
+	return s.loadAll(names, func(i int) error { return s.Add(ctx, s.opts.Models[i]) })
+}
+
+// loadAll calls load for each of names, a few at a time.
+func (s *Server) loadAll(names []string, load func(i int) error) error {
+	errs := make([]error, len(names))
+	var all sync.WaitGroup
+	next := atomic.Int64{}
+	for range min(2, len(names)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				errs[i] = load(i)
+			}
+		})
+	}
+	all.Wait()
+	failed := 0
+	for i, err := range errs {
+		if err != nil {
+			failed++
+			if len(names) > 1 {
+				s.log.Error("model is not served", zap.String("model", names[i]), zap.Error(err))
+			}
+		}
+	}
+	switch {
+	case failed == 0 || failed < len(names):
+		return nil
+	case failed == 1:
+		return errs[0]
+	default:
+		return fmt.Errorf("Models with names %s are not ready: %w", strings.Join(names, ","), errs[0]) //nolint:revive,staticcheck // operators look for this text
+	}
+}
+
+func (s *Server) loadDir(ctx context.Context) error {
+	dir := s.opts.ModelDir
+	if scheme, path, ok := strings.Cut(dir, "://"); ok {
+		if scheme != "file" {
+			return fmt.Errorf("model_dir %s: this server reads local directories: let the storage initializer fetch the model first", dir)
+		}
+		dir = path
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("model_dir %s: no such directory", dir)
+	case err != nil:
+		return fmt.Errorf("look at model_dir: %w", err)
+	}
+	single := !info.IsDir()
+	if !single {
+		if single, err = s.models.HasModelFile(dir, s.opts.Framework); err != nil {
+			return err
+		}
+	}
+	if single {
+		return s.Add(ctx, Model{Name: s.opts.ModelName, Path: dir, Engine: s.opts.Framework})
+	}
+	s.models.UseRoot(dir)
+	names, err := s.models.RootNames()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 && s.opts.ModelExpected {
+		s.expected.Store(&s.opts.ModelName)
+		s.log.Error("the model directory is empty: not ready until the model is loaded",
+			zap.String("model", s.opts.ModelName), zap.Error(s.models.NoFileIn(dir)))
+		return nil
+	}
+	s.log.Info("serving every model directory below", zap.String("dir", dir), zap.Int("models", len(names)))
+	return s.loadAll(names, func(i int) error { return s.models.AddFromRoot(ctx, names[i]) })
+}
+
+// Listen opens the ports, for a caller that wants to know the addresses before Run.
+func (s *Server) Listen(ctx context.Context) error {
+	if s.server == nil {
+		grpcServer := grpc.NewServer(s.GRPCOptions()...)
+		s.RegisterGRPC(grpcServer)
+		s.server = httpserver.New(s.opts.Server, s.Handler(), grpcServer, s.log)
+		s.server.OnDrain(s.Drain)
+	}
+	return s.server.Listen(ctx)
+}
+
+// HTTPAddr and GRPCAddr are the addresses after Listen.
+func (s *Server) HTTPAddr() net.Addr { return s.server.HTTPAddr() }
+
+// GRPCAddr is nil where gRPC is not served.
+func (s *Server) GRPCAddr() net.Addr { return s.server.GRPCAddr() }
+
+// Run opens the ports, loads the models, serves until ctx ends and drains. The ports answer while models load, not ready. A start that
+// Start calls failed is Run's error.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.Listen(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	loaded := make(chan struct{})
+	go func() {
+		defer close(loaded)
+		if err := s.Start(ctx); err != nil {
+			cancel(&httpserver.Fatal{Err: err})
+			return
+		}
+		s.log.Info("serving", zap.Any("http", s.HTTPAddr()), zap.Any("grpc", s.GRPCAddr()), zap.Bool("ready", s.Ready()))
+	}()
+	err := s.server.Run(ctx)
+	cancel(nil)
+	<-loaded
+	s.Close()
+	return err
+}
