@@ -42,7 +42,7 @@ func (p *place) spool() string   { return filepath.Join(p.work, "spool") }
 func (p *place) journal() string { return filepath.Join(p.work, "journal") }
 
 // openPlace makes what is missing, takes the target's lock and waits for whoever holds it.
-func openPlace(ctx context.Context, dir string, log *zap.Logger) (*place, error) {
+func (f *Fetcher) openPlace(ctx context.Context, dir string, log *zap.Logger) (*place, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func openPlace(ctx context.Context, dir string, log *zap.Logger) (*place, error)
 	waited := false
 	for {
 		p := &place{dir: dir, work: filepath.Join(parent, "."+filepath.Base(dir)+workSuffix)}
-		if err := p.acquire(parent); err != nil {
+		if err := p.acquire(parent, f.mounted(dir)); err != nil {
 			return nil, err
 		}
 		held, err := p.tryLock()
@@ -84,8 +84,8 @@ func openPlace(ctx context.Context, dir string, log *zap.Logger) (*place, error)
 }
 
 // acquire decides between sibling and child, and opens what is locked: the sibling work directory, or the target itself.
-func (p *place) acquire(parent string) (err error) {
-	p.inside = isMount(p.dir) || parent == p.dir
+func (p *place) acquire(parent string, mounted bool) (err error) {
+	p.inside = mounted || parent == p.dir
 	locked := p.work
 	if !p.inside {
 		err = os.Mkdir(p.work, 0o755)

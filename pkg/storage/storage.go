@@ -67,6 +67,8 @@ type Options struct {
 // Fetcher fetches. It is safe for concurrent use, also for one target: the second waits for the first and finds the work done.
 type Fetcher struct {
 	o Options
+	// mounted says that a directory is the root of a mount; only tests replace it.
+	mounted func(dir string) bool
 }
 
 // New returns a Fetcher; it does no I/O.
@@ -83,7 +85,7 @@ func New(o Options) *Fetcher {
 	o.MaxRetryAfter = defaulted(o.MaxRetryAfter, 2*time.Minute)
 	o.MaxFiles = defaulted(o.MaxFiles, 500_000)
 	o.ProgressEvery = defaulted(o.ProgressEvery, 200*time.Millisecond)
-	return &Fetcher{o: o}
+	return &Fetcher{o: o, mounted: isMount}
 }
 
 func defaulted[T int | int64 | time.Duration](v, def T) T {
@@ -124,7 +126,7 @@ func (f *Fetcher) Fetch(ctx context.Context, uri, dir string) (res Result, err e
 	stop := r.stats.report(f.o.Progress, f.o.ProgressEvery)
 	defer func() { stop(err) }()
 	r.stats.phase(PhaseWaiting)
-	if r.place, err = openPlace(ctx, dir, r.log); err != nil {
+	if r.place, err = f.openPlace(ctx, dir, r.log); err != nil {
 		return Result{}, fmt.Errorf("prepare %s: %w", dir, err)
 	}
 	defer r.place.close()

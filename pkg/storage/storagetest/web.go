@@ -222,13 +222,19 @@ func (f *faulty) flush() {
 	}
 }
 
+// send counts before it writes, so that who has read the bytes finds them counted.
 func (f *faulty) send(p []byte) (int, error) {
+	f.count(len(p))
 	n, err := f.ResponseWriter.Write(p)
 	f.n += n
-	f.w.mu.Lock()
-	f.rec.Sent += int64(n)
-	f.w.mu.Unlock()
+	f.count(n - len(p))
 	return n, err
+}
+
+func (f *faulty) count(n int) {
+	f.w.mu.Lock()
+	defer f.w.mu.Unlock()
+	f.rec.Sent += int64(n)
 }
 
 // Bytes makes n bytes that do not compress and differ everywhere; seed makes other ones.
