@@ -12,5 +12,6 @@ func newRegistry() map[string]builder {
 	addScalers(r)
 	addImputers(r)
 	addEncoders(r)
+	addSVM(r)
 	return r
 }
