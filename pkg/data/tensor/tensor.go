@@ -87,7 +87,8 @@ func (t *Tensor) Rows() int {
 func (t *Tensor) Reset(name string, typ Type, shape ...int64) {
 	n, ok := Elements(shape)
 	if !ok {
-		panic(fmt.Sprintf("tensor: impossible shape %v: callers check shapes from input with Elements", shape))
+		// The copy keeps the caller's shape off the heap.
+		panic(fmt.Sprintf("tensor: impossible shape %v: callers check shapes from input with Elements", slices.Clone(shape)))
 	}
 	t.Name, t.Type, t.Parameters, t.null = name, typ, nil, t.null[:0]
 	t.Shape = append(t.Shape[:0], shape...)

@@ -53,6 +53,11 @@ var typeInfos = [...]typeInfo{
 
 // ParseType reads a protocol datatype name in any case; the result is Invalid for an unknown one.
 func ParseType(name string) Type {
+	for t := Bytes; t >= Bool; t-- { // as written by nearly all, the commonest first
+		if typeInfos[t].name == name {
+			return t
+		}
+	}
 	for t := Bool; t <= Bytes; t++ {
 		if strings.EqualFold(typeInfos[t].name, name) {
 			return t

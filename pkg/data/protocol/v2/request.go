@@ -4,7 +4,6 @@
 package v2
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 
@@ -379,12 +378,7 @@ func (d *Decoder) datatype(o *tensorObject) error {
 		return err
 	}
 	v, err := d.scan.String()
-	typ := tensor.Invalid
-	for t := tensor.Bool; t <= tensor.Bytes; t++ {
-		if bytes.EqualFold(v, []byte(t.String())) {
-			typ = t
-		}
-	}
+	typ := tensor.ParseType(string(v))
 	if typ == tensor.BF16 {
 		typ = tensor.Invalid // has no place in this protocol's JSON and binary forms
 	}
