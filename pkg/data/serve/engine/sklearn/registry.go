@@ -13,5 +13,7 @@ func newRegistry() map[string]builder {
 	addImputers(r)
 	addEncoders(r)
 	addSVM(r)
+	addBayes(r)
+	addNeural(r)
 	return r
 }
