@@ -1,0 +1,29 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package samples carries the models of the sample services inside kserve, so that a sample needs no network.
+//
+// Called by: cli/run, which serves them to itself as the S3 bucket of this package.
+// Next: storage/sampleserver.
+package samples
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+)
+
+// Bucket is the bucket that the samples' storageUris name: s3://kserve-samples/iris is models/iris.
+const Bucket = "kserve-samples"
+
+//go:embed models
+var files embed.FS
+
+// Models is the content of the bucket.
+func Models() fs.FS {
+	sub, err := fs.Sub(files, "models")
+	if err != nil {
+		panic(fmt.Sprintf("samples: the folder of models is embedded: %v", err)) // impossible: the directive above names it
+	}
+	return sub
+}

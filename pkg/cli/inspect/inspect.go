@@ -1,0 +1,127 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inspect tells what objects would become before anything is applied: their faults, the objects a cluster would get,
+// and why each choice was made.
+//
+// Called by: cli.
+// Next: cli/offline, which plans from the files.
+package inspect
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+)
+
+// options are the flags that the three commands share.
+type options struct {
+	files  []string
+	output output.Format
+}
+
+func (o *options) bind(cmd *cobra.Command, standard output.Format) {
+	o.output = standard
+	cmd.Flags().StringSliceVarP(&o.files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated`)
+	cmd.Flags().VarP(&o.output, "output", "o", "how to print it")
+}
+
+// files takes plain arguments as file names too: `kserve validate iris.yaml` means what it says.
+func (o *options) take(args []string) error {
+	o.files = append(o.files, args...)
+	if len(o.files) == 0 {
+		return exit.Errorf(exit.Usage, `no file: give YAML or JSON files or folders with -f, or "-" to read stdin`)
+	}
+	return nil
+}
+
+// Read loads files and builds the world of their objects. Every fault is told on stderr; then the error is silent.
+func Read(streams output.Streams, files []string) (*offline.World, error) {
+	objects, faults := manifest.Load(streams.In, files)
+	world, more := offline.Build(objects)
+	faults = append(append(faults, more...), world.Faults()...)
+	if len(faults) > 0 {
+		tell(streams, faults)
+		return nil, exit.Silent(exit.Invalid)
+	}
+	return world, nil
+}
+
+func tell(streams output.Streams, faults []manifest.Fault) {
+	paint := output.NewPaint(streams.Err)
+	for _, f := range faults {
+		fmt.Fprintln(streams.Err, paint.Bad("fault: ")+f.String())
+	}
+}
+
+// Report is what validate prints for programs.
+type Report struct {
+	Valid   bool             `json:"valid"`
+	Objects int              `json:"objects"`
+	Faults  []manifest.Fault `json:"faults"`
+}
+
+// ValidateCommand is `kserve validate`.
+func ValidateCommand(streams output.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "validate -f FILE...",
+		Short: "Tell every fault of the objects with its file, line and field path",
+		Long: `Check objects as a cluster's admission would, with the same rules, and tell every fault, not only the first.
+
+Exit code 0: all objects are valid. 3: at least one is not.`,
+		Example: `  kserve validate -f deploy/samples/
+  cat isvc.yaml | kserve validate -f - -o json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := o.take(args); err != nil {
+				return err
+			}
+			return validate(o, streams)
+		},
+	}
+	o.bind(cmd, output.Table)
+	return cmd
+}
+
+func validate(o options, streams output.Streams) error {
+	objects, faults := manifest.Load(streams.In, o.files)
+	world, more := offline.Build(objects)
+	faults = append(append(faults, more...), world.Faults()...)
+	if o.output != output.Table {
+		report := Report{Valid: len(faults) == 0, Objects: len(objects), Faults: faults}
+		if report.Faults == nil {
+			report.Faults = []manifest.Fault{}
+		}
+		if err := output.Write(streams.Out, o.output, report); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range faults {
+			fmt.Fprintln(streams.Out, f.String())
+		}
+		paint := output.NewPaint(streams.Out)
+		if len(faults) == 0 {
+			fmt.Fprintln(streams.Out, paint.Good(count(len(objects), "object is valid", "objects are valid")))
+		} else {
+			fmt.Fprintln(streams.Out, paint.Bad(count(len(faults), "fault", "faults")))
+		}
+	}
+	if len(faults) > 0 {
+		return exit.Silent(exit.Invalid)
+	}
+	return nil
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

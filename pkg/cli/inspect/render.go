@@ -1,0 +1,104 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/render"
+)
+
+// RenderCommand is `kserve render`.
+func RenderCommand(streams output.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "render -f FILE...",
+		Short: "Print the objects that a cluster would get",
+		Long: `Print the Deployments, Services, routes and autoscalers that the controller would create for each InferenceService,
+made by the same code. Runtimes, secrets, service accounts and the ConfigMap inferenceservice-config are taken from the files
+where they are there; the shipped runtimes and settings stand for the rest.`,
+		Example: `  kserve render -f deploy/samples/iris.yaml
+  kserve render -f isvc.yaml -o json | jq '.items[].kind'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := o.take(args); err != nil {
+				return err
+			}
+			return renderAll(o, streams)
+		},
+	}
+	o.bind(cmd, output.YAML)
+	return cmd
+}
+
+func renderAll(o options, streams output.Streams) error {
+	world, err := Read(streams, o.files)
+	if err != nil {
+		return err
+	}
+	var objects []plan.Object
+	blocked := 0
+	for _, service := range world.Services {
+		p, err := world.Plan(service)
+		if err == nil {
+			var made []plan.Object
+			if made, err = render.Objects(p, world.Settings); err == nil {
+				objects = append(objects, made...)
+				continue
+			}
+		}
+		blocked++
+		fmt.Fprintf(streams.Err, "%s: %v\n", service.Object.ID(), err)
+	}
+	if err := printObjects(o.output, streams, objects); err != nil {
+		return err
+	}
+	if blocked > 0 {
+		return exit.Silent(exit.Invalid)
+	}
+	return nil
+}
+
+func printObjects(format output.Format, streams output.Streams, objects []plan.Object) error {
+	switch format {
+	case output.Table:
+		rows := make([][]string, 0, len(objects))
+		for _, obj := range objects {
+			rows = append(rows, []string{obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace(), obj.GetName()})
+		}
+		return output.Rows(streams.Out, []string{"KIND", "NAMESPACE", "NAME"}, rows)
+	case output.JSON:
+		items := make([]json.RawMessage, 0, len(objects))
+		for _, obj := range objects {
+			raw, err := json.Marshal(obj)
+			if err != nil {
+				return fmt.Errorf("print %s: %w", obj.GetName(), err)
+			}
+			items = append(items, raw)
+		}
+		return output.Write(streams.Out, format, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	default:
+		var out bytes.Buffer
+		for i, obj := range objects {
+			text, err := yaml.Marshal(obj)
+			if err != nil {
+				return fmt.Errorf("print %s: %w", obj.GetName(), err)
+			}
+			if i > 0 {
+				out.WriteString("---\n")
+			}
+			out.Write(text)
+		}
+		_, err := streams.Out.Write(out.Bytes())
+		return err
+	}
+}

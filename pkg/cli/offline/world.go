@@ -1,0 +1,193 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package offline stands in for an API server: the objects of some files, the shipped runtimes and settings are its whole world.
+//
+// Called by: cli/inspect, cli/run.
+// Next: control/resolve, which plans a service from what this package gathers.
+package offline
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kserve-go/kserve-go/deploy"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// World is what there is to plan from. It is immutable.
+type World struct {
+	Settings *settings.Settings
+	Services []Service
+	Graphs   []Graph
+
+	objects    []*manifest.Object
+	runtimes   map[string][]servingv1alpha1.ServingRuntime
+	cluster    []servingv1alpha1.ClusterServingRuntime
+	containers []servingv1alpha1.ClusterStorageContainer
+	accounts   map[string]map[string]corev1.ServiceAccount
+	secrets    map[string]map[string]corev1.Secret
+}
+
+// Service is one InferenceService as written and with its defaults.
+type Service struct {
+	Object    *manifest.Object
+	Defaulted *servingv1beta1.InferenceService
+}
+
+// Graph is one InferenceGraph.
+type Graph struct {
+	Object *manifest.Object
+	Value  *servingv1alpha1.InferenceGraph
+}
+
+// Build sorts objects into a World. The shipped runtimes are part of it; one of the same name in the files replaces it.
+func Build(objects []*manifest.Object) (*World, []manifest.Fault) {
+	w := &World{
+		Settings: settings.Defaults(),
+		objects:  objects,
+		runtimes: map[string][]servingv1alpha1.ServingRuntime{},
+		accounts: map[string]map[string]corev1.ServiceAccount{},
+		secrets:  map[string]map[string]corev1.Secret{},
+	}
+	faults := w.settings()
+	own := map[string]bool{}
+	for _, o := range objects {
+		switch v := o.Value.(type) {
+		case *servingv1alpha1.ServingRuntime:
+			w.runtimes[o.Namespace] = append(w.runtimes[o.Namespace], *named(v, o))
+		case *servingv1alpha1.ClusterServingRuntime:
+			w.cluster = append(w.cluster, *v)
+			own[v.Name] = true
+		case *servingv1alpha1.ClusterStorageContainer:
+			w.containers = append(w.containers, *v)
+		case *servingv1alpha1.InferenceGraph:
+			w.Graphs = append(w.Graphs, Graph{o, named(v, o)})
+		case *corev1.ServiceAccount:
+			put(w.accounts, o, *named(v, o))
+		case *corev1.Secret:
+			put(w.secrets, o, *withStringData(named(v, o)))
+		}
+	}
+	w.addShipped(own)
+	for _, o := range objects {
+		if v, ok := o.Value.(*servingv1beta1.InferenceService); ok {
+			w.Services = append(w.Services, Service{o, w.defaulted(named(v, o))})
+		}
+	}
+	return w, faults
+}
+
+// settings takes the operator's ConfigMap when it is among the files.
+func (w *World) settings() []manifest.Fault {
+	var faults []manifest.Fault
+	for _, o := range w.objects {
+		cm, ok := o.Value.(*corev1.ConfigMap)
+		if !ok || o.Name != settings.ConfigMapName {
+			continue
+		}
+		parsed, err := settings.Parse(cm.Data)
+		if err != nil {
+			faults = append(faults, settingsFaults(o, err)...)
+			continue
+		}
+		w.Settings = parsed
+	}
+	return faults
+}
+
+// addShipped adds the runtimes that every installation has.
+func (w *World) addShipped(own map[string]bool) {
+	for _, doc := range deploy.Runtimes() {
+		objects, faults := manifest.Parse("shipped runtimes", doc)
+		if len(faults) > 0 {
+			// Impossible: a test of this package reads every shipped runtime.
+			panic(fmt.Sprintf("offline: %s", faults[0]))
+		}
+		for _, o := range objects {
+			if v, ok := o.Value.(*servingv1alpha1.ClusterServingRuntime); ok && !own[v.Name] {
+				w.cluster = append(w.cluster, *v)
+			}
+		}
+	}
+	if len(w.containers) > 0 {
+		return
+	}
+	objects, _ := manifest.Parse("shipped storage container", deploy.StorageContainer())
+	for _, o := range objects {
+		if v, ok := o.Value.(*servingv1alpha1.ClusterStorageContainer); ok {
+			w.containers = append(w.containers, *v)
+		}
+	}
+}
+
+// Snapshot is what one service is planned from.
+func (w *World) Snapshot(s Service) *plan.Snapshot {
+	namespace := s.Object.Namespace
+	return &plan.Snapshot{
+		Service:         s.Defaulted,
+		Runtimes:        w.runtimes[namespace],
+		ClusterRuntimes: w.cluster,
+		Surroundings:    w.Surroundings(namespace),
+	}
+}
+
+// Surroundings is what pods of a namespace can draw on.
+func (w *World) Surroundings(namespace string) plan.Surroundings {
+	return plan.Surroundings{
+		ServiceAccounts:   w.accounts[namespace],
+		Secrets:           w.secrets[namespace],
+		StorageContainers: w.containers,
+	}
+}
+
+// Plan decides what a service becomes. The error is a *plan.Blocked or a *plan.Waiting.
+func (w *World) Plan(s Service) (*plan.Plan, error) {
+	return resolve.Service(w.Snapshot(s), w.Settings)
+}
+
+// namespaced is the part of metav1.Object that named needs.
+type namespaced interface{ SetNamespace(string) }
+
+// named gives an object the namespace that it was taken to be in.
+func named[T namespaced](v T, o *manifest.Object) T {
+	v.SetNamespace(o.Namespace)
+	return v
+}
+
+func put[T any](m map[string]map[string]T, o *manifest.Object, v T) {
+	if m[o.Namespace] == nil {
+		m[o.Namespace] = map[string]T{}
+	}
+	m[o.Namespace][o.Name] = v
+}
+
+// withStringData does what an API server does with stringData.
+func withStringData(s *corev1.Secret) *corev1.Secret {
+	for k, v := range s.StringData {
+		if s.Data == nil {
+			s.Data = map[string][]byte{}
+		}
+		s.Data[k] = []byte(v)
+	}
+	return s
+}
+
+// Without is the world without the services and graphs that have a fault.
+func (w *World) Without(faults []manifest.Fault) *World {
+	bad := map[string]bool{}
+	for _, f := range faults {
+		bad[f.Object] = true
+	}
+	rest := *w
+	rest.Services = slices.DeleteFunc(slices.Clone(w.Services), func(s Service) bool { return bad[s.Object.ID()] })
+	rest.Graphs = slices.DeleteFunc(slices.Clone(w.Graphs), func(g Graph) bool { return bad[g.Object.ID()] })
+	return &rest
+}
