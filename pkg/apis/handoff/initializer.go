@@ -52,6 +52,11 @@ const (
 	EnvAzureClientSecret   = "AZURE_CLIENT_SECRET" //nolint:gosec // a name, no secret
 	EnvAzureSubscriptionID = "AZURE_SUBSCRIPTION_ID"
 	EnvAzureAccessKey      = "AZURE_STORAGE_ACCESS_KEY"
+	EnvAzureAccessToken    = "AZURE_ACCESS_TOKEN" //nolint:gosec // a name, no secret
+	EnvAzureAccessExpires  = "AZURE_ACCESS_EXPIRES_ON_SECONDS"
+	EnvAzureAccountName    = "AZURE_ACCOUNT_NAME"
+	EnvAzureServiceURL     = "AZURE_SERVICE_URL"
+	EnvAzSubscriptionID    = "AZ_SUBSCRIPTION_ID"
 	EnvAzTenantID          = "AZ_TENANT_ID"
 	EnvAzClientID          = "AZ_CLIENT_ID"
 	EnvAzClientSecret      = "AZ_CLIENT_SECRET" //nolint:gosec // a name, no secret
