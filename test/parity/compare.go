@@ -264,7 +264,11 @@ func quantity(v any) any {
 	if err != nil {
 		return v
 	}
-	return q.AsDec().String()
+	number := q.AsDec().String()
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number
 }
 
 func text(v any) string {

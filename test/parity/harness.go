@@ -45,6 +45,7 @@ type Result struct {
 	Name       string
 	OutOfScope string
 	Problems   []string
+	Outcome    Outcome
 }
 
 // Run judges every case of a folder that holds cases/ and, optionally, differences.yaml.
@@ -72,7 +73,7 @@ func Run(dir string) ([]Result, error) {
 		}
 		r := Result{Name: e.Name()}
 		folder := filepath.Join(dir, "cases", e.Name())
-		r.Problems, err = runCase(folder, diffs.Cases[e.Name()])
+		r.Outcome, r.Problems, err = runCase(folder, diffs.Cases[e.Name()])
 		var out *outOfScopeError
 		switch {
 		case errors.As(err, &out):
@@ -88,41 +89,41 @@ func Run(dir string) ([]Result, error) {
 	return results, nil
 }
 
-func runCase(folder string, diff Difference) ([]string, error) {
-	var expected Outcome
+func runCase(folder string, diff Difference) (Outcome, []string, error) {
+	var expected, none Outcome
 	raw, err := os.ReadFile(filepath.Join(folder, "expected.yaml"))
 	if err != nil {
-		return nil, err
+		return none, nil, err
 	}
 	if err := yaml.Unmarshal(plainTexts(string(raw)), &expected); err != nil {
-		return nil, fmt.Errorf("read expected.yaml: %w", err)
+		return none, nil, fmt.Errorf("read expected.yaml: %w", err)
 	}
 	w, err := newWorld(folder)
 	if err != nil {
-		return nil, err
+		return none, nil, err
 	}
 	steps, err := filepath.Glob(filepath.Join(folder, "steps", "*.yaml"))
 	if err != nil {
-		return nil, err
+		return none, nil, err
 	}
 	slices.Sort(steps)
 	for _, file := range append([]string{filepath.Join(folder, "input.yaml")}, steps...) {
 		if err := w.apply(file); err != nil {
-			return nil, err
+			return none, nil, err
 		}
 		// Twice: what became ready after the first pass counts in the second.
 		for range 2 {
 			if err := w.reconcile(); err != nil {
-				return nil, err
+				return none, nil, err
 			}
 		}
 	}
 	actual, err := w.outcome()
 	if err != nil {
-		return nil, err
+		return none, nil, err
 	}
 	expected.Objects = slices.DeleteFunc(expected.Objects, func(o doc) bool { return !rendered(o) })
-	return Compare(expected, actual, narrowed(diff), w.namespace), nil
+	return actual, Compare(expected, actual, narrowed(diff), w.namespace), nil
 }
 
 // rendered tells the kinds that the planner makes; the others are inputs, or belong to the controller.
