@@ -158,10 +158,13 @@ func (r *Runner) plan(folder string, wanted bool) (plan []exchange.Exchange, oth
 }
 
 // inScope leaves out repository control, whose sequences change the server, CloudEvents, and the pages that describe the API.
+// Metrics of a repository tell of the models of such a sequence.
 func inScope(e *exchange.Exchange) bool {
 	switch e.Group {
 	case "cloudevents", "v2-repository", "grpc-repository", "docs":
 		return false
+	case "metrics":
+		return e.Folder == "kserve-sklearn"
 	}
 	if e.HTTP == nil {
 		return e.Call != nil

@@ -4,7 +4,6 @@
 package exchange
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,15 +192,15 @@ func compareRawOutputs(want, got proto.Message) error {
 
 // CodeName is a gRPC code as the recordings write it: INVALID_ARGUMENT.
 func CodeName(c codes.Code) string {
-	var text string
 	for name, code := range codeNames {
 		if code == c {
-			text = name
+			return name
 		}
 	}
-	return text
+	return c.String()
 }
 
+//nolint:gochecknoglobals // a constant table
 var codeNames = map[string]codes.Code{
 	"OK": codes.OK, "CANCELLED": codes.Canceled, "UNKNOWN": codes.Unknown, "INVALID_ARGUMENT": codes.InvalidArgument,
 	"DEADLINE_EXCEEDED": codes.DeadlineExceeded, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,
@@ -226,16 +225,4 @@ func (c *Call) Answered() (GotCall, error) {
 	var err error
 	got.Message, err = proto.Marshal(m)
 	return got, err
-}
-
-// Text is the recorded request for a person to read.
-func (c *Call) Text() string {
-	if c.Raw != nil {
-		return fmt.Sprintf("%x", c.Raw)
-	}
-	var out any
-	if json.Unmarshal(c.Request, &out) != nil {
-		return ""
-	}
-	return clip(c.Request)
 }

@@ -56,8 +56,6 @@ type Answer struct {
 	// Length and SHA256 stand for a body that was too long to keep.
 	Length int
 	SHA256 string
-	// Cut is set when only a part of the body was kept, Scrubbed when a part of it was replaced.
-	Cut, Scrubbed bool
 }
 
 // Call is one gRPC call. Messages are in protobuf's JSON form; Raw is a request that is no message.
@@ -102,7 +100,6 @@ type file struct {
 	Metadata      map[string]string
 	Code, Details string
 	Varies        []string
-	BodyCut       bool `json:"body_cut"`
 	Fault         string
 	Better        json.RawMessage
 }
@@ -125,7 +122,6 @@ type fileAnswer struct {
 	BodyBase64   []byte `json:"body_base64"`
 	BodyLength   int    `json:"body_length"`
 	BodySHA256   string `json:"body_sha256"`
-	BodyScrubbed bool   `json:"body_scrubbed"`
 }
 
 // Read reads <dir>/<folder>/<group>.json.
@@ -217,7 +213,7 @@ func (f *file) rest(e *Exchange) error {
 	}
 	e.Answer = &Answer{
 		Status: a.Status, Headers: a.Headers, Body: body,
-		Length: a.BodyLength, SHA256: a.BodySHA256, Cut: f.BodyCut, Scrubbed: a.BodyScrubbed,
+		Length: a.BodyLength, SHA256: a.BodySHA256,
 	}
 	return nil
 }

@@ -116,6 +116,8 @@ func split(header string, body []byte) (text, raw []byte, err error) {
 }
 
 // contractTexts are the starts of error texts that clients may read. Texts of numpy, scikit-learn and other libraries are not.
+//
+//nolint:gochecknoglobals // a constant
 var contractTexts = regexp.MustCompile(`^(Model with name |Server is not |Could not find |Expected "in|received byte inputs|` +
 	`Unexpected inference output|Sending FP16 data|'data' field is missing|Unrecognized request format|the number of inputs \(|` +
 	`contents field must not|Model versioning|invalid content type|invalid datatype)`)
@@ -269,14 +271,26 @@ func judgeMetrics(want, got []byte) error {
 	return nil
 }
 
-// series is a line of a metrics page without its value.
+// series is a line of a metrics page without its value: labels have no order, and the bounds of buckets are numbers.
 func series(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "#") {
 		return line
 	}
 	name, _, _ := strings.Cut(line, " ")
-	return name
+	name, rest, ok := strings.Cut(name, "{")
+	if !ok {
+		return name
+	}
+	labels := strings.Split(strings.TrimSuffix(rest, "}"), ",")
+	for i, label := range labels {
+		text, isBound := strings.CutPrefix(label, `le="`)
+		if bound, err := strconv.ParseFloat(strings.TrimSuffix(text, `"`), 64); isBound && err == nil {
+			labels[i] = fmt.Sprintf("le=%v", bound)
+		}
+	}
+	slices.Sort(labels)
+	return name + "{" + strings.Join(labels, ",") + "}"
 }
 
 // clip keeps a message readable.
