@@ -43,13 +43,13 @@ func Hosts(svc *servingv1beta1.InferenceService, st *settings.Settings) []string
 func (r *resolver) checkNames() error {
 	for i := range r.plan.Components {
 		c := &r.plan.Components[i]
-		if err := names.Check("Service", c.Name); err != nil {
-			return unsupported("%v", err)
-		}
 		if r.plan.Mode == serving.Standard {
 			if err := names.Check("label "+serving.LabelApp, names.App(c.Name)); err != nil {
 				return unsupported("%v", err)
 			}
+		}
+		if err := names.Check("Service", c.Name); err != nil {
+			return unsupported("%v", err)
 		}
 		if w := c.Workers; w != nil {
 			for what, name := range map[string]string{"Service": w.Service, "Deployment": names.App(w.Name)} {

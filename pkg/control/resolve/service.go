@@ -142,6 +142,10 @@ func (r *resolver) components() error {
 
 // inRole names the component that an error is about.
 func inRole(err error, role serving.ComponentRole) error {
+	var waiting *plan.Waiting
+	if errors.As(err, &waiting) {
+		return waiting
+	}
 	var b *plan.Blocked
 	if !errors.As(err, &b) {
 		b = &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Message: err.Error()}
