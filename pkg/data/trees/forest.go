@@ -198,23 +198,29 @@ func (f *Forest[V]) add(leaves []uint32, output int, sums []V) {
 
 // Leaves writes the number of the leaf that each row reaches in each of the trees [first, last): a row of dst a row of m.
 func (f *Forest[V]) Leaves(m Matrix, first, last int, dst []int32) {
-	width := last - first
-	dst = dst[:m.Rows*width]
-	f.split(m.Rows, func(from, to int) {
-		s := f.scratch(&m)
-		defer f.release(s)
-		for row := from; row < to; row++ {
-			f.walk.encodeRow(s, &s.rows, row)
-			for t := first; t < last; t += maxBlock {
-				n := min(maxBlock, last-t)
-				f.walk.leavesOfRow(s, t, t+n, s.leaves[:n])
-				out := dst[row*width+t-first:]
-				for i, leaf := range s.leaves[:n] {
-					out[i] = f.leafID[leaf]
-				}
+	dst = dst[:m.Rows*(last-first)]
+	if f.parts(m.Rows) < 2 {
+		f.leafRows(m, 0, m.Rows, span{first, last}, dst)
+		return
+	}
+	f.split(m.Rows, func(from, to int) { f.leafRows(m, from, to, span{first, last}, dst) })
+}
+
+func (f *Forest[V]) leafRows(m Matrix, from, to int, trees span, dst []int32) {
+	s := f.scratch(&m)
+	defer f.release(s)
+	width := trees.last - trees.first
+	for row := from; row < to; row++ {
+		f.walk.encodeRow(s, &s.rows, row)
+		for t := trees.first; t < trees.last; t += maxBlock {
+			n := min(maxBlock, trees.last-t)
+			f.walk.leavesOfRow(s, t, t+n, s.leaves[:n])
+			out := dst[row*width+t-trees.first:]
+			for i, leaf := range s.leaves[:n] {
+				out[i] = f.leafID[leaf]
 			}
 		}
-	})
+	}
 }
 
 // Compile checks the trees and lays them out for walking. The trees are not kept. The error is an *Error.
@@ -271,7 +277,7 @@ func findColumns(trees []Tree, orders [][]int32) map[column]int {
 }
 
 func (t *Tree) column(n int32) column {
-	c := column{feature: t.Feature[n], category: len(t.Sets) > 0 && t.Sets[n].Words != nil}
+	c := column{feature: t.Feature[n], category: t.categorical(n)}
 	if !c.category {
 		c.left = len(t.DefaultLeft) > 0 && t.DefaultLeft[n]
 		if len(t.Missing) > 0 {

@@ -10,6 +10,7 @@ package trees
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Tree is one decision tree as a model file has it: parallel arrays by node, the root at 0, in any order of nodes.
@@ -23,7 +24,7 @@ type Tree struct {
 	DefaultLeft []bool
 	// Missing says which values are missing, by node; nil means NaN everywhere.
 	Missing []Missing
-	// Sets are the categories of categorical nodes; nil when the tree has none. A node with a nil Words is numeric.
+	// Sets are the categories of categorical nodes; nil when the tree has none. The zero Set is for numeric nodes.
 	Sets []Set
 	// Value is what the nodes predict: Width numbers a node. Only leaves are read, except by Contributions.
 	Value []float64
@@ -35,16 +36,37 @@ type Tree struct {
 	Cover []float64
 }
 
-// Set is the test of a categorical node: a bit set of categories.
+// Set is the test of a categorical node: a set of categories, as bits or, where the categories are few and far between, as a list.
 type Set struct {
 	Words []uint32
+	Codes []uint32 // in rising order; used when Words is nil
 	// Left says that the categories of the set go left and all others right; otherwise the reverse.
 	Left bool
 }
 
+// NewSet makes a set of categories, which it sorts.
+func NewSet(codes []uint32, left bool) Set {
+	slices.Sort(codes)
+	if n := len(codes); n > 0 && int(codes[n-1]/32) < 8*n+64 {
+		s := Set{Words: make([]uint32, codes[n-1]/32+1), Left: left}
+		for _, c := range codes {
+			s.Words[c/32] |= 1 << (c % 32)
+		}
+		return s
+	}
+	return Set{Codes: append([]uint32{}, codes...), Left: left}
+}
+
+// Categorical reports whether there is a set at all, if an empty one.
+func (s *Set) Categorical() bool { return s.Words != nil || s.Codes != nil }
+
 // Has reports whether category c is in the set.
-func (s Set) Has(c uint64) bool {
-	return c/32 < uint64(len(s.Words)) && s.Words[c/32]>>(c%32)&1 == 1
+func (s *Set) Has(c uint64) bool {
+	if s.Words != nil {
+		return c/32 < uint64(len(s.Words)) && s.Words[c/32]>>(c%32)&1 == 1
+	}
+	_, found := slices.BinarySearch(s.Codes, uint32(min(c, math.MaxUint32)))
+	return found
 }
 
 // Rule is how a library compares a value with a threshold: which values go left.
@@ -104,6 +126,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("tree %d, node %d: %s", e.Tree, e.Node, e.Reason)
 }
 
+func (t *Tree) categorical(node int32) bool { return len(t.Sets) > 0 && t.Sets[node].Categorical() }
+
 func (t *Tree) leaf(node int32) bool { return t.Left[node] < 0 }
 
 // check refuses a tree whose arrays disagree, whose children leave it or meet twice, or which asks for what is not there.
@@ -152,7 +176,7 @@ func (t *Tree) check(at int, o *Options, order []int32) ([]int32, error) {
 		if f := t.Feature[p]; f < 0 || int(f) >= o.Features {
 			return bad(int(p), "splits on feature %d, the model has %d", f, o.Features)
 		}
-		if math.IsNaN(t.Threshold[p]) && (len(t.Sets) == 0 || t.Sets[p].Words == nil) {
+		if math.IsNaN(t.Threshold[p]) && !t.categorical(p) {
 			return bad(int(p), "has NaN as its threshold")
 		}
 		for _, c := range [2]int32{t.Right[p], t.Left[p]} {

@@ -33,7 +33,7 @@ func naiveLeft(t *Tree, n int32, rule Rule, v float64) bool {
 	if t.Missing != nil {
 		missing = t.Missing[n]
 	}
-	if t.Sets != nil && t.Sets[n].Words != nil {
+	if t.Sets != nil && (t.Sets[n].Words != nil || t.Sets[n].Codes != nil) {
 		if v != v {
 			return left
 		}
@@ -79,9 +79,9 @@ func randomValue(r *rand.Rand) float64 {
 }
 
 type shape struct {
-	depth, features    int
-	full, cats, zeroes bool
-	width              int
+	depth, features           int
+	full, cats, zeroes, chain bool
+	width                     int
 }
 
 func randomTree(r *rand.Rand, s shape) Tree {
@@ -102,11 +102,22 @@ func randomTree(r *rand.Rand, s shape) Tree {
 			t.Missing = append(t.Missing, Missing(r.IntN(3)))
 		}
 		if s.cats {
-			var words []uint32
-			if r.IntN(3) == 0 {
-				words = []uint32{r.Uint32(), r.Uint32()}
+			set := Set{Left: r.IntN(2) == 0}
+			switch r.IntN(6) {
+			case 0, 1:
+				set.Words = []uint32{r.Uint32(), r.Uint32()}
+			case 2:
+				set = NewSet([]uint32{9000, 2, 1}, set.Left)
 			}
-			t.Sets = append(t.Sets, Set{Words: words, Left: r.IntN(2) == 0})
+			t.Sets = append(t.Sets, set)
+		}
+		if s.chain && depth > 0 {
+			l := grow(0)
+			t.Left[n], t.Right[n] = l, grow(depth-1)
+			if r.IntN(2) == 0 {
+				t.Left[n], t.Right[n] = t.Right[n], t.Left[n]
+			}
+			return n
 		}
 		if depth > 0 && (s.full || r.IntN(4) > 0) {
 			l := grow(depth - 1)
@@ -144,6 +155,7 @@ func TestForestAgreesWithPlainTrees(t *testing.T) {
 		"stumps":                 {depth: 1, features: 3},
 		"single leaves":          {depth: 0, features: 3},
 		"balanced":               {depth: 5, features: 7, full: true},
+		"a long way down":        {depth: 40, features: 9, chain: true},
 		"ragged":                 {depth: 9, features: 40},
 		"categories":             {depth: 5, features: 5, cats: true},
 		"zero as missing":        {depth: 5, features: 5, zeroes: true},

@@ -6,6 +6,7 @@ package lightgbm
 import (
 	"errors"
 	"math"
+	"sync"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
@@ -27,6 +28,7 @@ type Booster struct {
 	average      bool
 	forest       *trees.Forest[float64]
 	linear       []linearTree // by tree; nil when no tree is linear
+	leaves       sync.Pool    // of *[64]int32
 	categorical  []int
 	pandas       [][]any
 }
@@ -52,6 +54,9 @@ func Parse(data []byte, o engine.Options) (*Booster, error) {
 		return nil, err
 	}
 	b.Objective = b.objective.name
+	if d.classes > 4096 && d.classes > len(d.trees) {
+		return nil, bad(0, "num_class is %d, and there are %d trees", d.classes, len(d.trees))
+	}
 	if len(d.trees)%d.perIteration != 0 {
 		return nil, bad(0, "%d trees are no multiple of the %d trees of an iteration", len(d.trees), d.perIteration)
 	}
@@ -319,7 +324,11 @@ func (b *Booster) Contributions(m trees.Matrix, c Call, out []float64) error {
 
 // addLinear adds trees whose leaves are linear models.
 func (b *Booster) addLinear(m trees.Matrix, first, last int, out []float64) {
-	var leaves [64]int32
+	leaves, ok := b.leaves.Get().(*[64]int32)
+	if !ok {
+		leaves = new([64]int32)
+	}
+	defer b.leaves.Put(leaves)
 	for r := range m.Rows {
 		row := trees.Matrix{Rows: 1, Cols: m.Cols}
 		if m.F32 != nil {

@@ -37,17 +37,33 @@ func (files) Open(_ context.Context, file string, o engine.Options) (engine.Mode
 		return nil, fmt.Errorf("open model: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(f)
+	data, err := io.ReadAll(limited(f, o.MaxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("read model: %w", err)
+	}
+	if o.MaxBytes > 0 && int64(len(data)) > o.MaxBytes {
+		return nil, &engine.BadModel{Reason: fmt.Sprintf("the file is larger than the %d bytes allowed", o.MaxBytes)}
 	}
 	b, err := Parse(data, o)
 	if err != nil {
 		return nil, err
 	}
+	return NewModel(b), nil
+}
+
+// NewModel puts a booster behind the contract of an engine.
+func NewModel(b *Booster) engine.Model {
 	m := &model{Booster: b, schema: rows.Schema{Features: b.Features, Names: b.Names, Extra: true}}
 	m.schema.Codes, m.schema.NumberCodes = b.codes()
-	return m, nil
+	return m
+}
+
+// limited reads one byte more than is allowed, to tell a file that is too large.
+func limited(r io.Reader, most int64) io.Reader {
+	if most <= 0 {
+		return r
+	}
+	return io.LimitReader(r, most+1)
 }
 
 // model is a booster behind the engine's contract.

@@ -49,6 +49,9 @@ func Parse(data []byte, o engine.Options) (*Booster, error) {
 		Objective: d.objective, Kind: d.booster, Attributes: d.attributes, link: l, categories: d.categories,
 		intLeaves: d.version[0] == 0 || d.version[0] == 1 && d.version[1] < 4,
 	}
+	if b.Groups > 4096 && b.Groups > len(d.trees)+len(d.weights) {
+		return nil, bad("num_class", "%d outputs, and %d trees", b.Groups, len(d.trees))
+	}
 	if len(d.names) != 0 && len(d.names) != d.features {
 		return nil, bad("feature_names", "there are %d names for %d features", len(d.names), d.features)
 	}
@@ -256,28 +259,20 @@ func (t *rawTree) sets(out *trees.Tree, where string) error {
 		if node < 0 || node >= int64(len(t.left)) || from < 0 || length < 0 || from > int64(len(t.cats)) || length > int64(len(t.cats))-from {
 			return bad(where, "the categories of node %d are entries %d to %d of %d", node, from, from+length, len(t.cats))
 		}
-		top := int64(0)
+		codes := make([]uint32, 0, length)
 		for _, c := range t.cats[from : from+length] {
 			if c < 0 || c >= 1<<24 {
 				return bad(where, "node %d has the category %d, expected 0 to %d", node, c, 1<<24-1)
 			}
-			top = max(top, c)
-		}
-		// The words that a set takes are paid for by the file: no more than a few for every category in it, or a big file.
-		if top/32 > 1<<12+32*length {
-			return bad(where, "node %d has the category %d in a set of %d", node, top, length)
-		}
-		set := trees.Set{Words: make([]uint32, top/32+1)}
-		for _, c := range t.cats[from : from+length] {
-			set.Words[c/32] |= 1 << (c % 32)
+			codes = append(codes, uint32(c))
 		}
 		if out.Sets == nil {
 			out.Sets = make([]trees.Set, len(t.left))
 		}
-		out.Sets[node] = set
+		out.Sets[node] = trees.NewSet(codes, false)
 	}
 	for i, k := range t.kinds {
-		if k == 1 && t.left[i] >= 0 && (out.Sets == nil || out.Sets[i].Words == nil) {
+		if k == 1 && t.left[i] >= 0 && (out.Sets == nil || !out.Sets[i].Categorical()) {
 			return bad(where, "node %d is categorical and has no categories", i)
 		}
 		if k != 1 && out.Sets != nil {

@@ -49,7 +49,7 @@ func (files) Open(_ context.Context, file string, o engine.Options) (engine.Mode
 	if err != nil {
 		return nil, err
 	}
-	return newModel(b), nil
+	return NewModel(b), nil
 }
 
 // limited reads one byte more than is allowed, to tell a file that is too large.
@@ -72,7 +72,8 @@ type buffers struct {
 	leaves []int32
 }
 
-func newModel(b *Booster) *model {
+// NewModel puts a booster behind the contract of an engine.
+func NewModel(b *Booster) engine.Model {
 	m := &model{Booster: b, schema: rows.Schema{Features: b.Features, Names: b.Names, Fewer: len(b.Names) == 0, Exact: true, Known: true}}
 	m.schema.Codes, m.schema.NumberCodes = b.codes()
 	return m
