@@ -15,5 +15,6 @@ func newRegistry() map[string]builder {
 	addSVM(r)
 	addBayes(r)
 	addNeural(r)
+	addNeighbours(r)
 	return r
 }
