@@ -116,12 +116,12 @@ type fileRequest struct {
 }
 
 type fileAnswer struct {
-	Status       int
-	Headers      map[string]string
-	Body         string
-	BodyBase64   []byte `json:"body_base64"`
-	BodyLength   int    `json:"body_length"`
-	BodySHA256   string `json:"body_sha256"`
+	Status     int
+	Headers    map[string]string
+	Body       string
+	BodyBase64 []byte `json:"body_base64"`
+	BodyLength int    `json:"body_length"`
+	BodySHA256 string `json:"body_sha256"`
 }
 
 // Read reads <dir>/<folder>/<group>.json.
