@@ -52,8 +52,8 @@ func (r *resolver) checkNames() error {
 			return unsupported("%v", err)
 		}
 		if w := c.Workers; w != nil {
-			for what, name := range map[string]string{"Service": w.Service, "Deployment": names.App(w.Name)} {
-				if err := names.Check(what, name); err != nil {
+			for _, err := range []error{names.Check("label "+serving.LabelApp, names.App(c.Name+"-worker")), names.Check("Service", w.Service)} {
+				if err != nil {
 					return unsupported("%v", err)
 				}
 			}
