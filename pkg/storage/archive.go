@@ -185,7 +185,7 @@ func (s *stream) read(p []byte) (int, error) {
 
 func (s *stream) cause(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errStalled) {
-		return fmt.Errorf("no byte for %s: %w", s.r.f.o.Stall, errStalled)
+		return s.r.stalled()
 	}
 	return err
 }

@@ -62,6 +62,17 @@ func TestPublish(t *testing.T) {
 			require.Equal(t, map[string]string{"a": "new", "e": "5", ".hidden": "4"}, tree(t, dir))
 			require.NoDirExists(t, filepath.Join(dir, "d"))
 
+			// A file of somebody else outlives the next version too.
+			write(t, dir, map[string]string{"notes": "mine"})
+			write(t, src, map[string]string{"a": "newer"})
+			_, err = f.Fetch(t.Context(), src, dir)
+			require.NoError(t, err)
+			require.Equal(t, map[string]string{"a": "newer", "e": "5", ".hidden": "4", "notes": "mine"}, tree(t, dir))
+			require.NoError(t, os.Remove(filepath.Join(dir, "notes")))
+			write(t, src, map[string]string{"a": "new"})
+			_, err = f.Fetch(t.Context(), src, dir)
+			require.NoError(t, err)
+
 			// Another source joins the first; what neither brought stays.
 			other := t.TempDir()
 			write(t, other, map[string]string{"f/g": "6"})

@@ -5,6 +5,7 @@ package storage
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,24 @@ func (s *recordSource) current(objects []provider.Object, dir string) bool {
 		}
 	}
 	return true
+}
+
+// owns says that all the target holds came from this source: then, and only then, the target may be replaced as a whole.
+func (r record) owns(source, dir string) bool {
+	if len(r.Sources) != 1 || r.Sources[0].Source != source {
+		return false
+	}
+	known := map[string]bool{recordName: true}
+	for _, f := range r.Sources[0].files() {
+		known[f.Path] = true
+	}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !known[name] {
+			err = fs.ErrExist
+		}
+		return err
+	})
+	return err == nil
 }
 
 // stale lists the files of the old entry that the new one lacks and that no other source brought.

@@ -31,7 +31,7 @@ func retriable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errStalled)
+	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // retry runs attempt until it succeeds, fails for good, or fails Retries times in a row without progress. attempt reports whether it
@@ -91,9 +91,13 @@ func (r *run) watched(ctx context.Context, attempt func(context.Context) (bool, 
 	defer timer.Stop()
 	progress, err := attempt(context.WithValue(ctx, stallKey{}, timer))
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
-		return progress, fmt.Errorf("no byte for %s: %w", r.f.o.Stall, errStalled)
+		return progress, r.stalled()
 	}
 	return progress, err
+}
+
+func (r *run) stalled() error {
+	return provider.Errorf(provider.Unavailable, "no byte for %s: %w", r.f.o.Stall, errStalled)
 }
 
 // alive tells the watchdog that bytes came.

@@ -95,8 +95,7 @@ func (r *run) publish(had record, entry recordSource) (Result, error) {
 	if err := errors.Join(syncFile(r.place.tree()+"/"+recordName), syncDir(r.place.tree())); err != nil {
 		return Result{}, err
 	}
-	only := len(had.Sources) == 1 && had.Sources[0].Source == r.source
-	if err := r.place.publish(only, had.stale(entry)); err != nil {
+	if err := r.place.publish(had.owns(r.source, r.place.dir), had.stale(entry)); err != nil {
 		return Result{}, err
 	}
 	res := r.result(&entry)

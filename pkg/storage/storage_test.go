@@ -179,6 +179,7 @@ func TestFetchGivesUp(t *testing.T) {
 		fault func(n int, r *http.Request) storagetest.Fault
 		kind  provider.Kind
 		says  string
+		stall time.Duration
 	}{
 		"not found":         {path: "/other.bin", kind: provider.NotFound, says: "not found (HTTP 404)"},
 		"a folder":          {path: "/m/", kind: provider.Invalid, says: "no file name"},
@@ -189,7 +190,7 @@ func TestFetchGivesUp(t *testing.T) {
 		"a broken server":   {fault: always(storagetest.Fault{Status: 500}), kind: provider.Unavailable, says: "gave up after 3 attempts"},
 		"too long a wait":   {fault: always(storagetest.Fault{Status: 503, RetryAfter: "86400"}), kind: provider.Unavailable, says: "asks to wait 24h0m0s"},
 		"nothing but cuts":  {fault: data1(storagetest.Fault{CutAfter: -1}), kind: provider.Unavailable, says: "gave up after 3 attempts"},
-		"nothing but stall": {fault: data1(storagetest.Fault{StallAfter: -1}), says: "no byte for 100ms"},
+		"nothing but stall": {fault: data1(storagetest.Fault{StallAfter: -1}), stall: 100 * time.Millisecond, kind: provider.Unavailable, says: "no byte for 100ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.file.Data == nil {
@@ -202,7 +203,10 @@ func TestFetchGivesUp(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "target")
 			_, err := storage.New(quick(t, func(o *storage.Options) {
-				o.Retries, o.Stall = 2, 100*time.Millisecond
+				o.Retries = 2
+				if tc.stall > 0 {
+					o.Stall = tc.stall
+				}
 			})).Fetch(t.Context(), srv.URL+tc.path, dir)
 			require.ErrorContains(t, err, tc.says)
 			require.ErrorContains(t, err, tc.path)
