@@ -1,0 +1,114 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is kserve, the person's tool: one command that serves, inspects and asks InferenceServices.
+//
+// Called by: cmd/kserve.
+// Next: cli/run, which serves the objects of a file; cli/inspect, which tells what they would become; cli/predict.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/inspect"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/cli/predict"
+	"github.com/kserve-go/kserve-go/pkg/cli/run"
+	"github.com/kserve-go/kserve-go/pkg/version"
+)
+
+// Command builds the whole tree.
+func Command(streams output.Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kserve",
+		Short: "Serve InferenceServices from their YAML, with or without a cluster",
+		Long: `kserve reads the InferenceService YAML that people apply to a cluster and serves it on this machine,
+shows what a cluster would make of it, and sends requests to what is running.
+
+` + exit.Table,
+		Version:       version.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetVersionTemplate("kserve {{.Version}}\n")
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		run.Command(streams),
+		inspect.RenderCommand(streams),
+		inspect.ValidateCommand(streams),
+		inspect.ExplainCommand(streams),
+		predict.Command(streams),
+		versionCommand(streams),
+	)
+	for _, cmd := range root.Commands() {
+		if cmd.Args != nil {
+			cmd.Args = usageArgs(cmd.Args)
+		}
+	}
+	return root
+}
+
+// usageArgs gives a wrong number of arguments the exit code of wrong usage.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// Main runs the command line and returns the exit code.
+func Main(ctx context.Context, args []string, streams output.Streams) int {
+	root := Command(streams)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		err = exit.Errorf(exit.Usage, "%w", err)
+	}
+	if message := exit.Message(err); message != "" {
+		fmt.Fprintln(streams.Err, "kserve: "+message)
+	}
+	return exit.Code(err)
+}
+
+// Build is what `kserve version` tells.
+type Build struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionCommand(streams output.Streams) *cobra.Command {
+	format := output.Table
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := Build{version.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			if format != output.Table {
+				return output.Write(streams.Out, format, b)
+			}
+			_, err := fmt.Fprintf(streams.Out, "kserve %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			return err
+		},
+	}
+	cmd.Flags().VarP(&format, "output", "o", "how to print it")
+	return cmd
+}

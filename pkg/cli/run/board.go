@@ -1,0 +1,124 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Phase is where a service or graph stands.
+type Phase string
+
+// The phases. A row ends in one of the last four.
+const (
+	Planned  Phase = "Planned"
+	Fetching Phase = "Fetching"
+	Loading  Phase = "Loading"
+	Ready    Phase = "Ready"
+	Stopped  Phase = "Stopped" // the service asks not to run
+	Refused  Phase = "Refused" // only a cluster can run it
+	Failed   Phase = "Failed"
+)
+
+// Row is one service or graph on the board.
+type Row struct {
+	Kind    string   `json:"kind"`
+	Name    string   `json:"name"` // namespace/name
+	Phase   Phase    `json:"phase"`
+	Runtime string   `json:"runtime,omitempty"`
+	Model   string   `json:"model,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	Host    string   `json:"host,omitempty"`
+	Detail  string   `json:"detail,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+	// Done and Total are bytes while fetching; Total is -1 while unknown.
+	Done  int64 `json:"done,omitempty"`
+	Total int64 `json:"total,omitempty"`
+}
+
+// bad tells a row that makes the exit code say so.
+func (r Row) bad() bool { return r.Phase == Failed || r.Phase == Refused }
+
+// settled tells a row on which nothing is going on.
+func (r Row) settled() bool { return r.bad() || r.Phase == Ready || r.Phase == Stopped }
+
+// board holds the rows and wakes whoever shows them.
+type board struct {
+	mu      sync.Mutex
+	rows    map[string]Row
+	changed chan struct{} // capacity 1: a missed wake-up is a wake-up still waiting
+	says    []func()      // what is to be said after the rows are shown
+}
+
+func newBoard() *board { return &board{rows: map[string]Row{}, changed: make(chan struct{}, 1)} }
+
+func (b *board) set(id string, change func(*Row)) {
+	b.mu.Lock()
+	row := b.rows[id]
+	change(&row)
+	b.rows[id] = row
+	b.mu.Unlock()
+	b.wake()
+}
+
+func (b *board) remove(id string) {
+	b.mu.Lock()
+	delete(b.rows, id)
+	b.mu.Unlock()
+	b.wake()
+}
+
+func (b *board) wake() {
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+// say has something said by whoever shows the board, after the rows as they are now: two writers would mix their lines.
+func (b *board) say(what func()) {
+	b.mu.Lock()
+	b.says = append(b.says, what)
+	b.mu.Unlock()
+	b.wake()
+}
+
+// said takes what is to be said.
+func (b *board) said() []func() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	says := b.says
+	b.says = nil
+	return says
+}
+
+// snapshot is the rows, services before graphs, by name.
+func (b *board) snapshot() []Row {
+	b.mu.Lock()
+	rows := slices.Collect(maps.Values(b.rows))
+	b.mu.Unlock()
+	slices.SortFunc(rows, func(a, c Row) int {
+		if a.Kind != c.Kind {
+			return -strings.Compare(a.Kind, c.Kind)
+		}
+		return strings.Compare(a.Name, c.Name)
+	})
+	return rows
+}
+
+// counts are the rows that are ready, that went wrong, and all.
+func counts(rows []Row) (ready, bad int) {
+	for _, r := range rows {
+		switch {
+		case r.Phase == Ready:
+			ready++
+		case r.bad():
+			bad++
+		}
+	}
+	return ready, bad
+}

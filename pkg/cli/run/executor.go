@@ -1,0 +1,209 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/data/serve"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/storage"
+)
+
+// atOnce is how many services are fetched and loaded side by side.
+const atOnce = 4
+
+// executor does in this process what a cluster would do with the plans.
+type executor struct {
+	models    *serve.Server
+	handler   http.Handler // of models
+	fetcher   *fetcher
+	board     *board
+	base      func() string // URL of the HTTP port
+	transport http.RoundTripper
+	log       *zap.Logger
+
+	mu sync.Mutex
+	// served are the services whose model is in the repository, by ID.
+	served map[string]*work
+	routes atomic.Pointer[routes]
+}
+
+// apply makes the running services those of the world. Requests to services that stay are not disturbed.
+func (e *executor) apply(ctx context.Context, world *offline.World) {
+	wanted := map[string]bool{}
+	owners := map[string]string{}
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, service := range world.Services {
+		id := service.Object.ID()
+		wanted[id] = true
+		w, runtime, err := e.plan(world, service)
+		if err == nil {
+			if other, taken := owners[w.model]; taken {
+				err = refuse("its model is called %s like that of %s, and one port serves a name once; rename one or run it on another port", w.model, other)
+			} else {
+				owners[w.model] = id
+			}
+		}
+		e.board.set(id, func(r *Row) {
+			r.Kind, r.Name, r.Runtime = "InferenceService", service.Object.Namespace+"/"+service.Object.Name, runtime
+			if r.Phase == "" {
+				r.Phase = Planned
+			}
+		})
+		if err != nil {
+			e.drop(id)
+			e.fail(id, err)
+			continue
+		}
+		group.Go(func() error {
+			e.deploy(ctx, id, w)
+			return nil
+		})
+	}
+	_ = group.Wait() // deploy tells its errors on the board
+	for _, id := range e.stale(wanted) {
+		e.drop(id)
+		e.board.remove(id)
+	}
+	e.route(world)
+}
+
+// plan turns a service into work with the controller's own code.
+func (e *executor) plan(world *offline.World, service offline.Service) (w *work, runtime string, err error) {
+	p, err := world.Plan(service)
+	if err != nil {
+		return nil, "", err
+	}
+	if w, err = understand(world, service, p); err != nil {
+		return nil, "", err
+	}
+	for _, c := range p.Components {
+		if c.Runtime != nil && c.Canary == nil {
+			runtime = c.Runtime.Name
+		}
+	}
+	if names := formatNames(); !slices.Contains(names, w.format) {
+		return nil, runtime, refuse("the model format %s is not built into this program; built in are %s", w.format, strings.Join(names, ", "))
+	}
+	return w, runtime, nil
+}
+
+func (e *executor) fail(id string, err error) {
+	phase, detail := Failed, err.Error()
+	var r *refusal
+	var b *plan.Blocked
+	switch {
+	case errors.As(err, &r):
+		phase = Refused
+	case errors.Is(err, errStopped):
+		phase = Stopped
+	case errors.As(err, &b):
+		detail = b.Message
+	}
+	e.board.set(id, func(row *Row) { row.Phase, row.Detail, row.URL, row.Model = phase, detail, "", "" })
+}
+
+// deploy fetches and loads one service, and puts it in the place of what it was before.
+func (e *executor) deploy(ctx context.Context, id string, w *work) {
+	e.mu.Lock()
+	old := e.served[id]
+	e.mu.Unlock()
+	if old != nil && old.same(w) {
+		return
+	}
+	source := describe(w.sources, modelref.Redact)
+	e.board.set(id, func(r *Row) { r.Phase, r.Detail, r.Done, r.Total = Fetching, source, 0, -1 })
+	dir, err := e.fetcher.fetch(ctx, w, func(p storage.Progress) {
+		e.board.set(id, func(r *Row) { r.Done, r.Total = p.BytesDone, p.BytesTotal })
+	})
+	if err != nil {
+		e.keepOr(id, old, fmt.Errorf("fetch %s: %w", source, err))
+		return
+	}
+	e.board.set(id, func(r *Row) { r.Phase, r.Detail = Loading, source })
+	format := w.format
+	if w.proba {
+		format += probaSuffix
+	}
+	err = e.models.Add(ctx, serve.Model{Name: w.model, Path: dir, Engine: format, Options: engine.Options{Threads: w.threads}})
+	if err != nil {
+		e.keepOr(id, old, fmt.Errorf("load: %w", err))
+		return
+	}
+	e.mu.Lock()
+	e.served[id] = w
+	e.mu.Unlock()
+	if old != nil && old.model != w.model {
+		_ = e.models.Remove(old.model) // it was there: the new one is beside it
+	}
+	e.board.set(id, func(r *Row) {
+		r.Phase, r.Detail, r.Notes = Ready, "", w.notes
+		r.Model, r.URL, r.Host = w.format, e.base()+w.path(), w.host
+	})
+}
+
+// keepOr tells a failure; what was served before goes on being served.
+func (e *executor) keepOr(id string, old *work, err error) {
+	if old == nil {
+		e.fail(id, err)
+		return
+	}
+	e.fail(id, fmt.Errorf("%w; the version before goes on serving", err))
+}
+
+// drop stops serving a service.
+func (e *executor) drop(id string) {
+	e.mu.Lock()
+	w := e.served[id]
+	delete(e.served, id)
+	e.mu.Unlock()
+	if w != nil {
+		if err := e.models.Remove(w.model); err != nil {
+			e.log.Warn("remove a model", zap.String("model", w.model), zap.Error(err))
+		}
+	}
+}
+
+// stale are the rows that no wanted object has.
+func (e *executor) stale(wanted map[string]bool) []string {
+	e.board.mu.Lock()
+	defer e.board.mu.Unlock()
+	var ids []string
+	for id, row := range e.board.rows {
+		if !wanted[id] && row.Kind == "InferenceService" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// same tells whether two versions of a service need the same model server.
+func (w *work) same(o *work) bool {
+	return w.model == o.model && w.format == o.format && w.threads == o.threads && w.proba == o.proba && w.protocol == o.protocol &&
+		slices.Equal(w.sources, o.sources) && reflect.DeepEqual(w.env, o.env) && slices.Equal(w.hosts, o.hosts)
+}
+
+// path is where a request goes: V1 unless the service is planned for V2 only.
+func (w *work) path() string {
+	if w.protocol == "v2" || w.protocol == "grpc-v2" {
+		return "/v2/models/" + w.model + "/infer"
+	}
+	return "/v1/models/" + w.model + ":predict"
+}

@@ -1,0 +1,221 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/route"
+)
+
+// pathPrefix is where each service and graph is reached without its host name, as /serving/<namespace>/<name>/….
+const pathPrefix = "/serving/"
+
+// routes is where requests go. It is replaced whole, never changed.
+type routes struct {
+	hosts map[string]http.Handler
+	paths map[string]http.Handler // by "<namespace>/<name>"
+}
+
+// ServeHTTP routes by Host as a cluster's ingress does, then by the path prefix; every other request is for the model server.
+func (e *executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if table := e.routes.Load(); table != nil {
+		if h, ok := table.hosts[hostOf(r.Host)]; ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if h, prefix, ok := table.byPath(r.URL.Path); ok {
+			http.StripPrefix(prefix, h).ServeHTTP(w, r)
+			return
+		}
+	}
+	e.handler.ServeHTTP(w, r)
+}
+
+func hostOf(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		hostport = host
+	}
+	return strings.ToLower(strings.TrimSuffix(hostport, "."))
+}
+
+func (t *routes) byPath(path string) (h http.Handler, prefix string, ok bool) {
+	rest, found := strings.CutPrefix(path, pathPrefix)
+	if !found {
+		return nil, "", false
+	}
+	namespace, rest, _ := strings.Cut(rest, "/")
+	name, _, _ := strings.Cut(rest, "/")
+	h, ok = t.paths[namespace+"/"+name]
+	return h, pathPrefix + namespace + "/" + name, ok
+}
+
+// route compiles the table of routes from what is served now.
+func (e *executor) route(world *offline.World) {
+	table := &routes{hosts: map[string]http.Handler{}, paths: map[string]http.Handler{}}
+	e.mu.Lock()
+	served := make(map[string]*work, len(e.served))
+	for _, w := range e.served {
+		served[w.service.Object.Namespace+"/"+w.service.Object.Name] = w
+	}
+	e.mu.Unlock()
+	for key, w := range served {
+		h := only(w.model, e.handler)
+		for _, host := range w.hosts {
+			table.hosts[strings.ToLower(host)] = h
+		}
+		table.paths[key] = h
+	}
+	wanted := map[string]bool{}
+	for _, g := range world.Graphs {
+		wanted[g.Object.ID()] = true
+		e.graph(world, g, served, table)
+	}
+	e.routes.Store(table)
+	e.board.mu.Lock()
+	for id, row := range e.board.rows {
+		if row.Kind == "InferenceGraph" && !wanted[id] {
+			delete(e.board.rows, id)
+		}
+	}
+	e.board.mu.Unlock()
+	e.board.wake()
+}
+
+// only hides the models of other services, as in a cluster, where they are behind other hosts.
+func only(model string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, prefix := range []string{"/v1/models/", "/v2/models/"} {
+			rest, ok := strings.CutPrefix(r.URL.Path, prefix)
+			if !ok {
+				continue
+			}
+			name, _, _ := strings.Cut(rest, "/")
+			name, _, _ = strings.Cut(name, ":")
+			if name != model && name != "" {
+				answerError(w, protocol.Errorf(protocol.NotFound, "Model with name %s does not exist.", name))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func answerError(w http.ResponseWriter, err *protocol.Error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(err.Code.HTTPStatus())
+	if text, encodeErr := json.Marshal(map[string]string{"error": err.Message}); encodeErr == nil {
+		_, _ = w.Write(text)
+	}
+}
+
+// graph adds one InferenceGraph to the table and to the board.
+func (e *executor) graph(world *offline.World, g offline.Graph, served map[string]*work, table *routes) {
+	key := g.Object.Namespace + "/" + g.Object.Name
+	e.board.set(g.Object.ID(), func(r *Row) { *r = Row{Kind: "InferenceGraph", Name: key, Phase: Planned, Runtime: "router"} })
+	missing, handler, err := e.compile(g, served)
+	if err != nil {
+		e.fail(g.Object.ID(), err)
+		return
+	}
+	host, err := graphHost(world, g)
+	if err != nil {
+		e.fail(g.Object.ID(), err)
+		return
+	}
+	for _, name := range []string{host, g.Object.Name + "." + g.Object.Namespace, g.Object.Name + "." + g.Object.Namespace + ".svc.cluster.local"} {
+		table.hosts[strings.ToLower(name)] = handler
+	}
+	table.paths[key] = handler
+	if len(missing) > 0 {
+		e.fail(g.Object.ID(), fmt.Errorf("calls %s, not served here; add its InferenceService to the files", strings.Join(missing, ", ")))
+		return
+	}
+	e.board.set(g.Object.ID(), func(r *Row) {
+		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, host
+		r.Model = fmt.Sprintf("%d nodes", len(g.Value.Spec.Nodes))
+		if len(g.Value.Spec.Nodes) == 1 {
+			r.Model = "1 node"
+		}
+	})
+}
+
+// compile makes the handler of a graph; missing are the services that its steps name and that are not served.
+func (e *executor) compile(g offline.Graph, served map[string]*work) (missing []string, h http.Handler, err error) {
+	// The router's own form of a graph has the field names of the API.
+	raw, err := json.Marshal(struct {
+		Nodes    any `json:"nodes"`
+		Timeouts any `json:"routerTimeouts,omitempty"`
+	}{g.Value.Spec.Nodes, g.Value.Spec.RouterTimeouts})
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode the graph: %w", err)
+	}
+	var form handoff.Graph
+	if err := json.Unmarshal(raw, &form); err != nil {
+		return nil, nil, fmt.Errorf("read the graph: %w", err)
+	}
+	for _, node := range form.Nodes {
+		for i := range node.Steps {
+			s := &node.Steps[i]
+			if s.ServiceName == "" || s.NodeName != "" || s.ServiceURL != "" {
+				continue
+			}
+			path := "/v1/models/" + s.ServiceName + ":predict"
+			if w, ok := served[g.Object.Namespace+"/"+s.ServiceName]; ok {
+				path = w.path()
+			} else if !slices.Contains(missing, s.ServiceName) {
+				missing = append(missing, s.ServiceName)
+			}
+			s.ServiceURL = "http://" + s.ServiceName + "." + g.Object.Namespace + ".svc.cluster.local" + path
+		}
+	}
+	slices.Sort(missing)
+	graph, err := route.Compile(form)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := route.HandlerOptions{Transport: e.transport, Log: e.log.With(zap.String("graph", g.Object.Name))}
+	if t := form.Timeouts; t != nil && t.ServiceClient != nil {
+		options.StepTimeout = time.Duration(*t.ServiceClient) * time.Second
+	}
+	return missing, route.NewHandler(graph, options), nil
+}
+
+func graphHost(world *offline.World, g offline.Graph) (string, error) {
+	in := world.Settings.Ingress
+	return settings.Expand(in.DomainTemplate, settings.Place{
+		Name: g.Object.Name, Namespace: g.Object.Namespace, IngressDomain: in.Domain,
+		Annotations: g.Value.Annotations, Labels: g.Value.Labels,
+	})
+}
+
+// loopback is a transport for which the names of the table's services mean this process's own port.
+func (e *executor) loopback(address func() string) http.RoundTripper {
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	return &http.Transport{
+		MaxIdleConnsPerHost: 64,
+		IdleConnTimeout:     time.Minute,
+		DialContext: func(ctx context.Context, network, target string) (net.Conn, error) {
+			if table := e.routes.Load(); table != nil {
+				if _, ok := table.hosts[hostOf(target)]; ok {
+					return dialer.DialContext(ctx, "tcp", address())
+				}
+			}
+			return dialer.DialContext(ctx, network, target)
+		},
+	}
+}

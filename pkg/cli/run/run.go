@@ -1,0 +1,317 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package run serves the InferenceServices and InferenceGraphs of some files in this process, with no cluster: planned by the
+// controller's code, fetched by the storage engine, answered by the model server, on the URLs that a cluster has.
+//
+// Called by: cli.
+// Next: cli/offline, which plans; storage, which fetches; data/serve, which answers; data/route, for graphs.
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/data/serve"
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+)
+
+// Options are what the flags set.
+type Options struct {
+	Files        []string
+	Address      string
+	Port         int
+	GRPCPort     int
+	Watch        bool
+	CacheDir     string
+	Claims       map[string]string
+	DrainTimeout time.Duration
+	Output       output.Format
+	Log          telemetry.LogOptions
+}
+
+// BindFlags declares the flags.
+func (o *Options) BindFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&o.Files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated`)
+	flags.StringVar(&o.Address, "address", "localhost", "address to listen on; 0.0.0.0 is every interface")
+	flags.IntVar(&o.Port, "port", 8080, "port of V1 and V2 over HTTP; 0 takes a free one")
+	flags.IntVar(&o.GRPCPort, "grpc-port", 8081, "port of V2 over gRPC; 0 takes a free one, -1 serves none")
+	flags.BoolVarP(&o.Watch, "watch", "w", false, "plan again when a file changes; requests in flight are not lost")
+	flags.StringVar(&o.CacheDir, "cache-dir", "", "where fetched models are kept (default: the user's cache directory)")
+	flags.StringToStringVar(&o.Claims, "claim", nil, "folder that stands for a PersistentVolumeClaim, as name=folder; may be repeated")
+	flags.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "how long running requests may take after ctrl-c")
+	o.Output = output.Table
+	flags.VarP(&o.Output, "output", "o", "table shows the status, json writes one event a line")
+	o.Log.BindFlags(flags)
+	if f := flags.Lookup("log_level"); f != nil {
+		f.DefValue, o.Log.Level = "warn", "warn"
+	}
+}
+
+// Command is `kserve run`.
+func Command(streams output.Streams) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "run -f FILE...",
+		Short: "Serve the InferenceServices and InferenceGraphs of some files, with no cluster",
+		Long: `Plan each InferenceService as the controller would, fetch its model, load it and serve it over V1 REST, V2 REST and V2 gRPC.
+
+All services share the ports. Each is reached by its model's name in the URL, by its host name in the Host header as behind a
+cluster's ingress, and under /serving/<namespace>/<name>. An InferenceGraph is reached by its host name and under that path.
+
+A service that cannot be served does not stop the others: its row says why, and the exit code is 1 in the end.
+Ctrl-c (or SIGTERM) lets running requests finish; a second one ends at once.
+
+Models under s3://` + "kserve-samples" + `/ come from this program itself, unless AWS_ENDPOINT_URL names another server.`,
+		Example: `  kserve run -f deploy/samples/iris.yaml
+  kserve run -f deploy/samples/ --port 9000 --watch
+  cat isvc.yaml | kserve run -f -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Files = append(o.Files, args...)
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return Run(cmd.Context(), o, streams)
+		},
+	}
+	o.BindFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *Options) validate() error {
+	switch {
+	case len(o.Files) == 0:
+		return exit.Errorf(exit.Usage, `no file: give YAML or JSON files or folders with -f, or "-" to read stdin`)
+	case o.Port < 0 || o.Port > 65535:
+		return exit.Errorf(exit.Usage, "--port %d is no port", o.Port)
+	case o.GRPCPort < -1 || o.GRPCPort > 65535:
+		return exit.Errorf(exit.Usage, "--grpc-port %d is no port", o.GRPCPort)
+	case o.Port != 0 && o.Port == o.GRPCPort:
+		return exit.Errorf(exit.Usage, "--port and --grpc-port are both %d; gRPC needs a port of its own", o.Port)
+	case o.Output == output.YAML:
+		return exit.Errorf(exit.Usage, "--output yaml has no form for events; use json")
+	}
+	for _, f := range o.Files {
+		if f == "-" && o.Watch {
+			return exit.Errorf(exit.Usage, "--watch needs files: stdin can be read once only")
+		}
+	}
+	return nil
+}
+
+// session is one `kserve run`.
+type session struct {
+	o       Options
+	streams output.Streams
+	log     *zap.Logger
+	server  *httpserver.Server
+	exec    *executor
+	board   *board
+	faulty  bool // the files hold faults
+}
+
+// Run serves until ctx ends and drains.
+func Run(ctx context.Context, o Options, streams output.Streams) error {
+	s, err := newSession(o, streams)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.log.Sync() }()
+	world, err := s.read()
+	if err != nil {
+		return err
+	}
+	if err := s.server.Listen(ctx); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return exit.Errorf(exit.Busy, "%w", err)
+		}
+		return exit.Errorf(exit.Failed, "%w", err)
+	}
+	s.say("listening", fmt.Sprintf("listening on %s (V1, V2) and %s (gRPC)", s.base(), s.grpcAddress()),
+		map[string]any{"url": s.base(), "grpc": s.grpcAddress()})
+	return s.serve(ctx, world)
+}
+
+func newSession(o Options, streams output.Streams) (*session, error) {
+	if o.CacheDir == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			dir = os.TempDir()
+		}
+		o.CacheDir = filepath.Join(dir, "kserve-go", "models")
+	}
+	log, err := telemetry.NewLogger(o.Log, os.Stderr)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "%w", err)
+	}
+	s := &session{o: o, streams: streams, log: log, board: newBoard()}
+	models := serve.New(serve.Options{Engines: engines(), Log: log, Docs: true})
+	s.exec = &executor{
+		models:  models,
+		handler: models.Handler(),
+		fetcher: &fetcher{cache: o.CacheDir, claims: o.Claims, log: log},
+		board:   s.board,
+		base:    s.base,
+		log:     log,
+		served:  map[string]*work{},
+	}
+	s.exec.transport = s.exec.loopback(func() string { return s.server.HTTPAddr().String() })
+	grpcServer := grpc.NewServer(models.GRPCOptions()...)
+	models.RegisterGRPC(grpcServer)
+	options := httpserver.Options{
+		HTTP:         httpserver.Endpoint{Addr: net.JoinHostPort(o.Address, strconv.Itoa(o.Port)), Flag: "--port"},
+		DrainTimeout: o.DrainTimeout,
+	}
+	if o.GRPCPort >= 0 {
+		options.GRPC = httpserver.Endpoint{Addr: net.JoinHostPort(o.Address, strconv.Itoa(o.GRPCPort)), Flag: "--grpc-port"}
+	}
+	s.server = httpserver.New(options, s.exec, grpcServer, log)
+	s.server.OnDrain(models.Drain)
+	return s, nil
+}
+
+// read loads the files. Objects with faults are told and left out; nothing left is an error.
+func (s *session) read() (*offline.World, error) {
+	objects, faults := manifest.Load(s.streams.In, s.o.Files)
+	world, more := offline.Build(objects)
+	faults = append(append(faults, more...), world.Faults()...)
+	paint := output.NewPaint(s.streams.Err)
+	for _, f := range faults {
+		fmt.Fprintln(s.streams.Err, paint.Bad("fault: ")+f.String())
+	}
+	s.faulty = len(faults) > 0
+	world = world.Without(faults)
+	if len(world.Services)+len(world.Graphs) > 0 {
+		for _, w := range world.Warnings() {
+			fmt.Fprintln(s.streams.Err, paint.Busy("warning: ")+w.Object.ID()+": "+w.Warning.String())
+		}
+		return world, nil
+	}
+	if s.faulty {
+		return nil, exit.Silent(exit.Invalid)
+	}
+	return nil, exit.Errorf(exit.Invalid, "the files hold no InferenceService and no InferenceGraph; there is nothing to serve")
+}
+
+// serve runs until ctx ends, or until it is clear that nothing can be served.
+func (s *session) serve(parent context.Context, world *offline.World) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	show := newDisplay(s.board, s.streams.Out, s.o.Output)
+	show.start(context.WithoutCancel(ctx))
+	worker := make(chan struct{})
+	go func() {
+		defer close(worker)
+		s.work(ctx, world, cancel)
+	}()
+	err := s.server.Run(ctx)
+	cancel()
+	<-worker
+	show.stop()
+	s.exec.models.Close()
+	if err != nil {
+		return exit.Errorf(exit.Failed, "%w", err)
+	}
+	_, bad := counts(s.board.snapshot())
+	switch {
+	case bad > 0:
+		return exit.Errorf(exit.Failed, "%d of %d could not be served; see above", bad, len(s.board.snapshot()))
+	case s.faulty:
+		return exit.Errorf(exit.Invalid, "the files hold faults; see above")
+	default:
+		return nil
+	}
+}
+
+// work brings the files to life, and again after each change.
+func (s *session) work(ctx context.Context, world *offline.World, giveUp func()) {
+	s.exec.apply(ctx, world)
+	if ctx.Err() != nil {
+		return
+	}
+	if err := s.exec.models.Start(ctx); err != nil {
+		s.log.Error("start the model server", zap.Error(err)) // it has no models of its own to fail on
+	}
+	ready, bad := counts(s.board.snapshot())
+	if ready == 0 && bad > 0 && !s.o.Watch {
+		giveUp()
+		return
+	}
+	s.ready(ready, bad)
+	if !s.o.Watch {
+		return
+	}
+	err := watch(ctx, s.o.Files, func() {
+		next, err := s.read()
+		if err != nil {
+			if text := exit.Message(err); text != "" {
+				fmt.Fprintln(s.streams.Err, "kserve: "+text)
+			}
+			fmt.Fprintln(s.streams.Err, "kserve: the change is not applied; what ran before goes on")
+			return
+		}
+		s.exec.apply(ctx, next)
+		s.ready(counts(s.board.snapshot()))
+	})
+	if err != nil {
+		s.log.Error("no change will be seen any more", zap.Error(err))
+	}
+}
+
+func (s *session) ready(ready, bad int) {
+	text := fmt.Sprintf("serving %d of %d; ctrl-c stops", ready, len(s.board.snapshot()))
+	s.board.say(func() { s.say("serving", text, map[string]any{"ready": ready, "failed": bad}) })
+}
+
+// say tells one event of the whole session: a JSON line for programs, a plain line where there is no live table.
+func (s *session) say(event, text string, fields map[string]any) {
+	if s.o.Output == output.JSON {
+		fields["event"] = event
+		if line, err := json.Marshal(fields); err == nil {
+			_, _ = s.streams.Out.Write(append(line, '\n'))
+		}
+		return
+	}
+	fmt.Fprintln(s.streams.Out, text)
+}
+
+// base is the URL of the HTTP port.
+func (s *session) base() string { return "http://" + reachable(s.server.HTTPAddr()) }
+
+func (s *session) grpcAddress() string {
+	if s.server.GRPCAddr() == nil {
+		return ""
+	}
+	return reachable(s.server.GRPCAddr())
+}
+
+// reachable is an address as a client on this machine writes it.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return addr.String()
+	}
+	if tcp.IP.IsLoopback() || tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
+	}
+	return tcp.String()
+}
