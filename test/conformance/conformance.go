@@ -54,6 +54,8 @@ type Summary struct {
 	Equal, Better, Failed int
 	// OutOfScope counts by folder the exchanges that were not played.
 	OutOfScope map[string]int
+
+	out io.Writer
 }
 
 // Runner plays exchanges.
@@ -66,7 +68,7 @@ func New(options Options) *Runner { return &Runner{options: options} }
 
 // Run plays all exchanges in scope, prints a line for each failure and the counts at the end.
 func (r *Runner) Run(ctx context.Context, out io.Writer) (Summary, error) {
-	sum := Summary{OutOfScope: map[string]int{}}
+	sum := Summary{OutOfScope: map[string]int{}, out: out}
 	folders, err := r.folders()
 	if err != nil {
 		return sum, err
@@ -91,15 +93,15 @@ func (r *Runner) Run(ctx context.Context, out io.Writer) (Summary, error) {
 		if len(plan) == 0 {
 			continue
 		}
-		if err := r.playFolder(ctx, folder, program, plan, &sum, out); err != nil {
+		if err := r.playFolder(ctx, folder, program, plan, &sum); err != nil {
 			return sum, fmt.Errorf("play %s: %w", folder, err)
 		}
 	}
-	sum.print(out, folders)
+	sum.print(folders)
 	return sum, nil
 }
 
-func (s *Summary) print(out io.Writer, folders []string) {
+func (s *Summary) print(folders []string) {
 	total := 0
 	var parts []string
 	for _, folder := range folders {
@@ -108,8 +110,8 @@ func (s *Summary) print(out io.Writer, folders []string) {
 			parts = append(parts, fmt.Sprintf("%s %d", folder, n))
 		}
 	}
-	fmt.Fprintf(out, "equal: %d · better: %d · not in scope: %d (%s)\n", s.Equal, s.Better, total, strings.Join(parts, ", "))
-	fmt.Fprintf(out, "%d passed, %d failed\n", s.Equal+s.Better, s.Failed)
+	fmt.Fprintf(s.out, "equal: %d · better: %d · not in scope: %d (%s)\n", s.Equal, s.Better, total, strings.Join(parts, ", "))
+	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.Equal+s.Better, s.Failed)
 }
 
 // folders are the folders that hold exchanges.
@@ -172,9 +174,7 @@ func inScope(e *exchange.Exchange) bool {
 	return e.HTTP.Path != "/openapi.json" && e.Answer.Headers["content-type"] != "application/cloudevents+json"
 }
 
-func (r *Runner) playFolder(
-	ctx context.Context, folder, program string, plan []exchange.Exchange, sum *Summary, out io.Writer,
-) error {
+func (r *Runner) playFolder(ctx context.Context, folder, program string, plan []exchange.Exchange, sum *Summary) error {
 	target := target{url: r.options.URL, grpc: r.options.GRPC}
 	if program != "" {
 		server, err := start(ctx, program, r.options.Dir, folder)
@@ -198,7 +198,7 @@ func (r *Runner) playFolder(
 		switch err := player.play(ctx, e); {
 		case err != nil:
 			sum.Failed++
-			fmt.Fprintf(out, "FAIL %s: %v\n", name, err)
+			fmt.Fprintf(sum.out, "FAIL %s: %v\n", name, err)
 			continue
 		case e.Fault != "":
 			sum.Better++
@@ -206,7 +206,7 @@ func (r *Runner) playFolder(
 			sum.Equal++
 		}
 		if r.options.Verbose {
-			fmt.Fprintf(out, "ok   %s\n", name)
+			fmt.Fprintf(sum.out, "ok   %s\n", name)
 		}
 	}
 	return nil

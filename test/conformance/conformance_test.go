@@ -50,7 +50,7 @@ func startReplay(t *testing.T, r *replay, folder string) target {
 			r.http = append(r.http, e)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -63,7 +63,7 @@ func startReplay(t *testing.T, r *replay, folder string) target {
 		}
 	}()
 	g := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(r.call), grpc.MaxRecvMsgSize(64<<20))
-	gl, err := net.Listen("tcp", "127.0.0.1:0")
+	gl, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = g.Serve(gl) }()
 	t.Cleanup(g.Stop)

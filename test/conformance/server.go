@@ -26,7 +26,6 @@ type setup struct {
 	env         []string
 }
 
-//nolint:gochecknoglobals // a constant table
 var setups = map[string]setup{
 	"kserve-sklearn":            {model: "iris-logreg", name: "iris"},
 	"kserve-sklearn-repository": {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}},
@@ -75,7 +74,7 @@ func start(ctx context.Context, program, dir, folder string) (*server, error) {
 	if !ok {
 		return nil, errors.New("no way to start a server for this folder is known; use -url")
 	}
-	httpPort, grpcPort, err := freePorts()
+	httpPort, grpcPort, err := freePorts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func start(ctx context.Context, program, dir, folder string) (*server, error) {
 		args = append(args, "--model_dir="+srv.models)
 	}
 	srv.target = target{url: "http://127.0.0.1:" + httpPort, grpc: "127.0.0.1:" + grpcPort}
-	srv.cmd = exec.Command(program, args...) //nolint:gosec // the caller's own program
+	srv.cmd = exec.Command(program, args...)
 	srv.cmd.Env = append(os.Environ(), s.env...)
 	srv.cmd.Stdout, srv.cmd.Stderr = srv.log, srv.log
 	if err := srv.cmd.Start(); err != nil {
@@ -152,10 +151,10 @@ func (s *server) cleanup() {
 	}
 }
 
-func freePorts() (string, string, error) {
+func freePorts(ctx context.Context) (http, grpc string, err error) {
 	var ports [2]string
 	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", "", fmt.Errorf("find a free port: %w", err)
 		}

@@ -20,13 +20,13 @@ func main() {
 	options.BindFlags(flag.CommandLine)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	summary, err := conformance.New(options).Run(ctx, os.Stdout)
-	if err != nil {
+	stop()
+	switch {
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "conformance:", err)
-		os.Exit(2) //nolint:gocritic // nothing is left to stop
-	}
-	if summary.Failed > 0 {
+		os.Exit(2)
+	case summary.Failed > 0:
 		os.Exit(1)
 	}
 }

@@ -200,7 +200,6 @@ func CodeName(c codes.Code) string {
 	return c.String()
 }
 
-//nolint:gochecknoglobals // a constant table
 var codeNames = map[string]codes.Code{
 	"OK": codes.OK, "CANCELLED": codes.Canceled, "UNKNOWN": codes.Unknown, "INVALID_ARGUMENT": codes.InvalidArgument,
 	"DEADLINE_EXCEEDED": codes.DeadlineExceeded, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,

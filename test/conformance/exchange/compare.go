@@ -104,7 +104,6 @@ type comparer struct {
 	unordered bool // for messages, whose map entries have no order
 }
 
-//nolint:gochecknoglobals // a constant
 var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 func (c *comparer) compare(path string, want, got any) error {

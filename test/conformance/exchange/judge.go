@@ -116,15 +116,13 @@ func split(header string, body []byte) (text, raw []byte, err error) {
 }
 
 // contractTexts are the starts of error texts that clients may read. Texts of numpy, scikit-learn and other libraries are not.
-//
-//nolint:gochecknoglobals // a constant
 var contractTexts = regexp.MustCompile(`^(Model with name |Server is not |Could not find |Expected "in|received byte inputs|` +
 	`Unexpected inference output|Sending FP16 data|'data' field is missing|Unrecognized request format|the number of inputs \(|` +
 	`contents field must not|Model versioning|invalid content type|invalid datatype)`)
 
 func (e *Exchange) judgeError(got []byte) error {
-	want, err := parse(e.Answer.Body)
-	if err != nil {
+	want, _ := parse(e.Answer.Body)
+	if want == nil {
 		if !bytes.Equal(e.Answer.Body, got) {
 			return fmt.Errorf("body: want %q, got %q", clip(e.Answer.Body), clip(got))
 		}

@@ -372,7 +372,7 @@ func (x *texts) read(s *jsontext.Scanner) (cell, error) {
 }
 
 // append adds a cell to a Bytes tensor as Python would write it.
-func (x texts) append(t *tensor.Tensor, c cell) {
+func (x *texts) append(t *tensor.Tensor, c cell) {
 	var buf [32]byte
 	switch c.kind {
 	case missing:
@@ -392,6 +392,6 @@ func (x texts) append(t *tensor.Tensor, c cell) {
 	case float:
 		t.AppendBytes(jsontext.AppendFloat(buf[:0], math.Float64frombits(c.bits)))
 	case text:
-		t.AppendBytes(x[c.bits : c.bits+uint64(c.size)])
+		t.AppendBytes((*x)[c.bits : c.bits+uint64(c.size)])
 	}
 }

@@ -26,11 +26,11 @@ func echo(req *tensor.Request, model string) *tensor.Response {
 	return &tensor.Response{ID: req.ID, Model: model, Outputs: req.Inputs}
 }
 
-func read(t testing.TB, folder, group string) []exchange.Exchange {
-	t.Helper()
+func read(tb testing.TB, folder, group string) []exchange.Exchange {
+	tb.Helper()
 	all, err := exchange.Read(recordedDir, folder, group)
-	require.NoError(t, err)
-	require.NotEmpty(t, all)
+	require.NoError(tb, err)
+	require.NotEmpty(tb, all)
 	return all
 }
 
