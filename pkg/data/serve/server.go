@@ -147,6 +147,7 @@ func (s *Server) loadAll(names []string, load func(i int) error) error {
 		})
 	}
 	all.Wait()
+	s.models.Arrange(names)
 	failed := 0
 	for i, err := range errs {
 		if err != nil {

@@ -415,6 +415,19 @@ func (r *Repository) Reload(ctx context.Context, name string) error {
 	return nil
 }
 
+// Arrange puts names in front of all others, in the given order: models that were loaded side by side end in any.
+func (r *Repository) Arrange(names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.current.Load().clone()
+	place := map[string]int{}
+	for i, name := range names {
+		place[name] = i - len(names)
+	}
+	slices.SortStableFunc(next.names, func(a, b string) int { return place[a] - place[b] })
+	r.current.Store(next)
+}
+
 // AddFromRoot loads <root>/<name>. Unlike Reload it keeps the name of a model that cannot be loaded, with the reason, in the index.
 func (r *Repository) AddFromRoot(ctx context.Context, name string) error {
 	one := r.lock(name)
