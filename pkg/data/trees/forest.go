@@ -246,7 +246,7 @@ func Compile[V float32 | float64](trees []Tree, o Options) (*Forest[V], error) {
 		return nil, &Error{Tree: len(trees) - 1, Node: -1, Reason: fmt.Sprintf("brings the forest to %d nodes, too many", nodes)}
 	}
 	columns := findColumns(trees, orders)
-	if o.Rule != LessEqual && widest < math.MaxUint16 && len(columns) < narrowCategory {
+	if !o.Rule.double() && widest < math.MaxUint16 && len(columns) < narrowCategory {
 		f.walk = compile[uint32](trees, orders, columns, &o)
 	} else {
 		f.walk = compile[uint64](trees, orders, columns, &o)
@@ -325,7 +325,7 @@ func (w *walker[K]) layTree(t *Tree, at int, order []int32, columns map[column]i
 			w.mixed[at] = true
 			x.split = uint64(len(w.sets))
 			w.sets = append(w.sets, set{Set: t.Sets[n], missingLeft: len(t.DefaultLeft) > 0 && t.DefaultLeft[n]})
-		case w.rule == LessEqual:
+		case w.rule.double():
 			x.split = key64(t.Threshold[n]) + 1
 		default:
 			x.split = uint64(split32(w.rule, t.Threshold[n]))

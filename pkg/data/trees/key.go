@@ -110,7 +110,7 @@ func encodeRow[K key, F float32 | float64](e *encoder, row []F, dst []K, stride 
 
 // toKey is the key of v. Wide keys may hold float32 values too.
 func toKey[K key](rule Rule, v float64) K {
-	if wide[K]() && rule == LessEqual {
+	if rule.double() {
 		return K(key64(v))
 	}
 	return K(key32(float32(v)))
@@ -137,7 +137,7 @@ func (e *encoder) special(c *column, v float64) float64 {
 
 // categoryKey is the code of v plus one. A negative or far too large value is no category.
 func (e *encoder) categoryKey(v float64) uint32 {
-	if e.rule != LessEqual {
+	if !e.rule.double() {
 		v = float64(float32(v))
 	}
 	switch {

@@ -76,11 +76,16 @@ type Rule uint8
 const (
 	// Less compares float32(value) < float32(threshold), as XGBoost does.
 	Less Rule = iota
-	// LessEqual compares float64(value) <= threshold, as LightGBM does.
+	// LessEqual compares float64(value) <= threshold, as LightGBM does, for which what is within ZeroThreshold of zero is zero.
 	LessEqual
 	// LessEqual32 compares float32(value) <= float64(threshold), as scikit-learn does.
 	LessEqual32
+	// LessEqual64 compares float64(value) <= threshold, as scikit-learn's boosting on histograms does.
+	LessEqual64
 )
+
+// double reports whether values are compared as float64s.
+func (r Rule) double() bool { return r == LessEqual || r == LessEqual64 }
 
 // Missing says which values of a feature are missing and so follow DefaultLeft.
 type Missing uint8
@@ -95,7 +100,7 @@ const (
 	MissingNone
 )
 
-// ZeroThreshold is LightGBM's zero: the float32 1e-35 as a float64. With the rule LessEqual a value this near to zero is zero.
+// ZeroThreshold is LightGBM's zero: the float32 1e-35 as a float64.
 const ZeroThreshold = 1.0000000180025095e-35
 
 // Options say how a forest is compiled.

@@ -165,7 +165,7 @@ func TestForestAgreesWithPlainTrees(t *testing.T) {
 		"columns beyond 16 bits": {depth: 10, features: 100000, full: true},
 	}
 	for name, s := range shapes {
-		for _, rule := range []Rule{Less, LessEqual, LessEqual32} {
+		for _, rule := range []Rule{Less, LessEqual, LessEqual32, LessEqual64} {
 			count, rows := 30, 70
 			if s.features > 50000 {
 				count, rows = 40, 5

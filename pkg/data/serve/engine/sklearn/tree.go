@@ -26,6 +26,14 @@ func addTrees(r map[string]builder) {
 	}
 	r["ensemble.GradientBoostingClassifier"] = buildBoostingClassifier
 	r["ensemble.GradientBoostingRegressor"] = buildBoostingRegressor
+	r["ensemble.HistGradientBoostingClassifier"] = buildHistClassifier
+	r["ensemble.HistGradientBoostingRegressor"] = buildHistRegressor
+	r["ensemble.AdaBoostClassifier"] = buildAdaClassifier
+	r["ensemble.AdaBoostRegressor"] = buildAdaRegressor
+	r["ensemble.BaggingClassifier"] = buildBaggingClassifier
+	r["ensemble.BaggingRegressor"] = buildBaggingRegressor
+	r["ensemble.IsolationForest"] = buildIsolationForest
+	r["ensemble.RandomTreesEmbedding"] = buildEmbedding
 }
 
 // fittedTree is the tree_ of one estimator.
