@@ -36,7 +36,7 @@ type Rejection struct {
 }
 
 // Blocked says that the user (or the operator) has to change something first. Trying again does not help.
-type Blocked struct {
+type Blocked struct { //nolint:errname // the plain word is what the rest of the project says
 	// Reason is one of the API's documented reasons.
 	Reason string
 	// Role of the component that cannot be made; empty: the whole service.
@@ -50,7 +50,7 @@ type Blocked struct {
 func (b *Blocked) Error() string { return b.Reason + ": " + b.Message }
 
 // Waiting says that something else has to happen first, and when to look again.
-type Waiting struct {
+type Waiting struct { //nolint:errname // as Blocked
 	Reason  string
 	Message string
 	After   time.Duration

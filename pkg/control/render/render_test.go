@@ -38,6 +38,7 @@ type world struct {
 // TestFromYAMLToObjects plans and renders each case of testdata: plan.yaml holds the decisions, out/ the objects and the pods as admission leaves them.
 func TestFromYAMLToObjects(t *testing.T) {
 	golden.Run(t, "testdata", func(t *testing.T, c *golden.Case) {
+		t.Helper()
 		w := read(t, c.Input("in.yaml"))
 		p, err := resolve.Service(&w.snap, w.settings)
 		var blocked *plan.Blocked
@@ -189,4 +190,20 @@ spec:
         name: sklearn
       storageUri: gs://b/m
 `, strings.Join(annotations, "\n    "))
+}
+
+// BenchmarkPlanAndRender is the planner's share of a reconcile: decide and render one service of Standard mode.
+func BenchmarkPlanAndRender(b *testing.B) {
+	t := &testing.T{}
+	w := read(t, []byte(minimal()))
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := resolve.Service(&w.snap, w.settings)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := render.Objects(p, w.settings); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

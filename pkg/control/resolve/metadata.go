@@ -16,9 +16,9 @@ import (
 )
 
 // layers merges maps, later ones win.
-func layers(maps_ ...map[string]string) map[string]string {
+func layers(lowestFirst ...map[string]string) map[string]string {
 	merged := map[string]string{}
-	for _, m := range maps_ {
+	for _, m := range lowestFirst {
 		maps.Copy(merged, m)
 	}
 	return merged

@@ -43,8 +43,11 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 	setGPUs(worker, gpus, n.worker)
 	headService, workerService := names.HeadService(r.svc.Name, r.svc.Generation), names.WorkerService(r.svc.Name, r.svc.Generation)
 	for _, e := range [][2]string{
-		{handoff.EnvPipelineParallelSize, strconv.Itoa(pp)}, {handoff.EnvTensorParallelSize, strconv.Itoa(tp)},
-		{handoff.EnvRayNodeCount, strconv.Itoa(n.nodes)}, {handoff.EnvRequestGPUCount, strconv.Itoa(n.head)}, {handoff.EnvModelName, r.svc.Name},
+		{handoff.EnvPipelineParallelSize, strconv.Itoa(pp)},
+		{handoff.EnvTensorParallelSize, strconv.Itoa(tp)},
+		{handoff.EnvRayNodeCount, strconv.Itoa(n.nodes)},
+		{handoff.EnvRequestGPUCount, strconv.Itoa(n.head)},
+		{handoff.EnvModelName, r.svc.Name},
 	} {
 		setEnv(head, e[0], e[1])
 	}
@@ -54,9 +57,13 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 		}
 	}
 	for _, e := range [][2]string{
-		{handoff.EnvRayNodeCount, strconv.Itoa(n.nodes)}, {handoff.EnvRequestGPUCount, strconv.Itoa(n.worker)},
-		{handoff.EnvPipelineParallelSize, strconv.Itoa(pp)}, {handoff.EnvTensorParallelSize, strconv.Itoa(tp)},
-		{handoff.EnvMultiNodeServiceName, r.svc.Name}, {handoff.EnvHeadService, headService}, {handoff.EnvWorkerService, workerService},
+		{handoff.EnvRayNodeCount, strconv.Itoa(n.nodes)},
+		{handoff.EnvRequestGPUCount, strconv.Itoa(n.worker)},
+		{handoff.EnvPipelineParallelSize, strconv.Itoa(pp)},
+		{handoff.EnvTensorParallelSize, strconv.Itoa(tp)},
+		{handoff.EnvMultiNodeServiceName, r.svc.Name},
+		{handoff.EnvHeadService, headService},
+		{handoff.EnvWorkerService, workerService},
 	} {
 		setEnv(worker, e[0], e[1])
 	}

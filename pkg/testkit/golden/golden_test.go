@@ -34,7 +34,7 @@ func inner(t *testing.T, files map[string]string, args ...string) (string, error
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 		require.NoError(t, os.WriteFile(path, []byte(body), 0o600))
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.run=^TestInner$"}, args...)...) //nolint:gosec // this test binary again
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.run=^TestInner$"}, args...)...)
 	cmd.Env = append(os.Environ(), "GOLDEN_TEST_ROOT="+root)
 	out, err := cmd.CombinedOutput()
 	written, readErr := os.ReadFile(filepath.Join(root, "case", "out", "upper.txt"))

@@ -96,7 +96,7 @@ func rolling(surge, unavailable string) appsv1.DeploymentStrategy {
 
 // bound is a number or a percentage; a bare number must not reach Kubernetes as a text.
 func bound(text string) *intstr.IntOrString {
-	if n, err := strconv.Atoi(text); err == nil {
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 		return ptr(intstr.FromInt32(int32(n)))
 	}
 	return ptr(intstr.FromString(text))
