@@ -34,6 +34,8 @@ type Options struct {
 	Server string
 	// Only keeps the exchanges whose folder/group/name holds this text.
 	Only string
+	// Control plays the sequences of repository control of the folders, too, on a server of their own.
+	Control bool
 	// Verbose prints the exchanges that pass, too.
 	Verbose bool
 }
@@ -46,6 +48,7 @@ func (o *Options) BindFlags(f *flag.FlagSet) {
 	f.StringVar(&o.GRPC, "grpc", "", "the running server's gRPC host:port")
 	f.StringVar(&o.Server, "server", "", "model server program to start for each folder; default: build ./cmd/model-server")
 	f.StringVar(&o.Only, "only", "", "play only exchanges whose folder/group/name holds this text")
+	f.BoolVar(&o.Control, "control", false, "play the sequences of repository control, too")
 	f.BoolVar(&o.Verbose, "v", false, "print what passes, too")
 }
 
@@ -95,6 +98,19 @@ func (r *Runner) Run(ctx context.Context, out io.Writer) (Summary, error) {
 		}
 		if err := r.playFolder(ctx, folder, program, plan, &sum); err != nil {
 			return sum, fmt.Errorf("play %s: %w", folder, err)
+		}
+		sequences, err := r.sequences(folder)
+		if err != nil {
+			return sum, err
+		}
+		if len(sequences) == 0 {
+			continue
+		}
+		if sum.OutOfScope[folder] -= len(sequences); sum.OutOfScope[folder] == 0 {
+			delete(sum.OutOfScope, folder)
+		}
+		if err := r.playFolder(ctx, folder, program, sequences, &sum); err != nil {
+			return sum, fmt.Errorf("play the sequences of %s: %w", folder, err)
 		}
 	}
 	sum.print(folders)
@@ -157,6 +173,22 @@ func (r *Runner) plan(folder string, wanted bool) (plan []exchange.Exchange, oth
 		}
 	}
 	return append(plan, late...), others, nil
+}
+
+// sequences lists the exchanges of repository control of a folder, in order.
+func (r *Runner) sequences(folder string) ([]exchange.Exchange, error) {
+	if !r.options.Control {
+		return nil, nil
+	}
+	var all []exchange.Exchange
+	for _, group := range setups[folder].control {
+		some, err := exchange.Read(r.options.Dir, folder, group)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
 // inScope leaves out repository control, whose sequences change the server, CloudEvents, and the pages that describe the API.

@@ -24,15 +24,19 @@ type setup struct {
 	model, name string
 	prefix      []string
 	env         []string
+	// control are the groups that are sequences of repository control, in the order in which they go on one server.
+	control []string
 }
 
 var setups = map[string]setup{
-	"kserve-sklearn":            {model: "iris-logreg", name: "iris"},
-	"kserve-sklearn-repository": {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}},
-	"kserve-sklearn-proba":      {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, env: []string{"PREDICT_PROBA=true"}},
-	"kserve-xgboost":            {prefix: []string{"xgb-"}},
-	"kserve-lightgbm":           {prefix: []string{"lgb-"}},
-	"kserve-predictive":         {model: "lgb-iris", name: "p"},
+	"kserve-sklearn": {model: irisModel, name: "iris", control: []string{"grpc-repository", "v2-repository"}},
+	"kserve-sklearn-repository": {
+		prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, control: []string{"v2-repository", "grpc-repository"},
+	},
+	"kserve-sklearn-proba": {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, env: []string{"PREDICT_PROBA=true"}},
+	"kserve-xgboost":       {prefix: []string{"xgb-"}},
+	"kserve-lightgbm":      {prefix: []string{"lgb-"}},
+	"kserve-predictive":    {model: "lgb-iris", name: "p"},
 }
 
 // program is the server to start; empty when one runs already.
@@ -104,6 +108,12 @@ func start(ctx context.Context, program, dir, folder string) (*server, error) {
 		srv.stop()
 		return nil, fmt.Errorf("%w\n%s %s\n%s", err, program, strings.Join(args, " "), srv.log)
 	}
+	if srv.models != "" {
+		if err := addModels(filepath.Join(dir, "models"), srv.models); err != nil {
+			srv.stop()
+			return nil, err
+		}
+	}
 	return srv, nil
 }
 
@@ -166,6 +176,29 @@ func freePorts(ctx context.Context) (http, grpc string, err error) {
 	return ports[0], ports[1], nil
 }
 
+// irisModel is served alone; no recorded repository had it under its own name.
+const irisModel = "iris-logreg"
+
+// addModels makes the directories that the sequences of repository control find while the server runs.
+func addModels(from, to string) error {
+	if err := os.CopyFS(filepath.Join(to, "added"), os.DirFS(filepath.Join(from, irisModel))); err != nil {
+		return fmt.Errorf("add a model: %w", err)
+	}
+	if err := os.CopyFS(filepath.Join(to, "twofiles"), os.DirFS(filepath.Join(from, irisModel))); err != nil {
+		return fmt.Errorf("add a model: %w", err)
+	}
+	for name, content := range map[string]string{"twofiles/second.joblib": "x", "corrupt/model.joblib": "not a pickle", "empty/.keep": ""} {
+		path := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return fmt.Errorf("add a model: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return fmt.Errorf("add a model: %w", err)
+		}
+	}
+	return os.Remove(filepath.Join(to, "empty", ".keep"))
+}
+
 // copyModels makes a repository of the models whose names start with one of the prefixes.
 func copyModels(from string, prefixes []string) (string, error) {
 	to, err := os.MkdirTemp("", "models-")
@@ -178,6 +211,9 @@ func copyModels(from string, prefixes []string) (string, error) {
 			return "", fmt.Errorf("list models: %w", err)
 		}
 		for _, dir := range dirs {
+			if filepath.Base(dir) == irisModel {
+				continue
+			}
 			if err := os.CopyFS(filepath.Join(to, filepath.Base(dir)), os.DirFS(dir)); err != nil {
 				return "", fmt.Errorf("copy model: %w", err)
 			}
