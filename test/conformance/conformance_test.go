@@ -29,7 +29,6 @@ const recordedDir = "../data/protocol"
 
 // replay is a server that knows the order of the exchanges and answers each as recorded, or as is better. spoil changes answers.
 type replay struct {
-	t           *testing.T
 	http, calls []exchange.Exchange
 	nextHTTP    atomic.Int32
 	nextCall    atomic.Int32
@@ -38,10 +37,9 @@ type replay struct {
 }
 
 // startReplay returns the address of a replay of a folder.
-func startReplay(t *testing.T, r *replay, folder string) target {
+func startReplay(t *testing.T, r *replay, folder, only string) target {
 	t.Helper()
-	r.t = t
-	plan, _, err := New(Options{Dir: recordedDir}).plan(folder, true)
+	plan, _, err := New(Options{Dir: recordedDir, Only: only}).plan(folder, true)
 	require.NoError(t, err)
 	for _, e := range plan {
 		if e.Call != nil {
@@ -172,11 +170,12 @@ func (r *replay) call(_ any, stream grpc.ServerStream) error {
 	return stream.SendMsg(&got.Message)
 }
 
-func run(t *testing.T, r *replay, folder string) (Summary, string) {
+// run plays a folder's exchanges whose names hold only.
+func run(t *testing.T, r *replay, folder, only string) (Summary, string) {
 	t.Helper()
-	target := startReplay(t, r, folder)
+	target := startReplay(t, r, folder, only)
 	var out strings.Builder
-	sum, err := New(Options{Dir: recordedDir, Folders: folder, URL: target.url, GRPC: target.grpc}).Run(t.Context(), &out)
+	sum, err := New(Options{Dir: recordedDir, Folders: folder, Only: only, URL: target.url, GRPC: target.grpc}).Run(t.Context(), &out)
 	require.NoError(t, err)
 	return sum, out.String()
 }
@@ -185,7 +184,7 @@ func TestRecordedAnswersPass(t *testing.T) {
 	for _, folder := range []string{"kserve-sklearn", "kserve-xgboost", "kserve-lightgbm"} {
 		t.Run(folder, func(t *testing.T) {
 			r := &replay{}
-			sum, out := run(t, r, folder)
+			sum, out := run(t, r, folder, "")
 			require.Zero(t, sum.Failed, out)
 			require.Equal(t, len(r.http)+len(r.calls), sum.Equal+sum.Better)
 			require.Positive(t, sum.Better)
@@ -289,7 +288,7 @@ func TestFaultsAreFailures(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			sum, out := run(t, &replay{spoil: c.spoil, spoilCall: c.spoilCall}, "kserve-sklearn")
+			sum, out := run(t, &replay{spoil: c.spoil, spoilCall: c.spoilCall}, "kserve-sklearn", c.name)
 			require.Positive(t, sum.Failed)
 			found := false
 			for line := range strings.Lines(out) {
