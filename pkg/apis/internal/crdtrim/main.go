@@ -4,6 +4,12 @@
 // Command crdtrim makes generated CRDs small enough to apply: it drops the descriptions of types that are not this project's,
 // and writes a second set whose spec and status have no schema, for clients that keep the whole object in an annotation.
 //
+// In pkg/apis, with a scratch directory CRD:
+//
+//	controller-gen object:headerFile=serving/boilerplate.go.txt paths=./serving/...
+//	controller-gen crd:generateEmbeddedObjectMeta=true paths=./serving/... output:crd:dir=CRD
+//	go run ./internal/crdtrim CRD ../../deploy/crd
+//
 // Called by: the generate target, after controller-gen.
 // Next: test/cel, which loads what it wrote.
 package main

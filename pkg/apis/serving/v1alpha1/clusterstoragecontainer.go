@@ -41,6 +41,7 @@ type StorageContainerSpec struct {
 	Container corev1.Container `json:"container"`
 	// URIs that the container can fetch.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
 	SupportedURIFormats []SupportedURIFormat `json:"supportedUriFormats"`
 	// What the container is used for; absent means initContainer.
 	// +optional
@@ -54,7 +55,7 @@ type StorageContainerSpec struct {
 
 // SupportedURIFormat is a set of URIs, by prefix or by regular expression.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.prefix) && self.prefix != ” || has(self.regex) && self.regex != ”",message="one of prefix and regex must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.prefix) && size(self.prefix) != 0 || has(self.regex) && size(self.regex) != 0",message="one of prefix and regex must be set"
 type SupportedURIFormat struct {
 	// URIs that start so.
 	// +optional

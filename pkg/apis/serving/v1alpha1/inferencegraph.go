@@ -50,10 +50,10 @@ type InferenceGraphList struct {
 //
 // +kubebuilder:validation:XValidation:rule="'root' in self.nodes",message="a graph starts at the node root, which is missing",fieldPath=".nodes"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxReplicas) || self.maxReplicas == 0 || (has(self.minReplicas) ? self.minReplicas : 1) <= self.maxReplicas",message="minReplicas must not be greater than maxReplicas"
-// +kubebuilder:validation:XValidation:rule="self.nodes.all(n, !has(self.nodes[n].steps) || self.nodes[n].steps.all(s, !has(s.nodeName) || s.nodeName == ” || s.nodeName in self.nodes))",message="nodeName must be a key of nodes",fieldPath=".nodes"
+// +kubebuilder:validation:XValidation:rule="self.nodes.all(n, !has(self.nodes[n].steps) || self.nodes[n].steps.all(s, !has(s.nodeName) || size(s.nodeName) == 0 || s.nodeName in self.nodes))",message="nodeName must be a key of nodes",fieldPath=".nodes"
 type InferenceGraphSpec struct {
 	// Nodes by name; a request enters at the one called root.
-	// +kubebuilder:validation:MaxProperties=512
+	// +kubebuilder:validation:MaxProperties=256
 	Nodes map[string]InferenceRouter `json:"nodes"`
 	// Resources of the router; written even when empty, because the router's argument has always held them.
 	// +optional
@@ -162,7 +162,7 @@ type InferenceRouter struct {
 
 // InferenceStep is one call of a node.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.nodeName) && self.nodeName != ”, has(self.serviceName) && self.serviceName != ”, has(self.serviceUrl) && self.serviceUrl != ”].filter(x, x).size() == 1",message="exactly one of nodeName, serviceName and serviceUrl must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.nodeName) && size(self.nodeName) != 0, has(self.serviceName) && size(self.serviceName) != 0, has(self.serviceUrl) && size(self.serviceUrl) != 0].filter(x, x).size() == 1",message="exactly one of nodeName, serviceName and serviceUrl must be set"
 type InferenceStep struct {
 	// Name of the step in answers; unique in its node.
 	// +optional

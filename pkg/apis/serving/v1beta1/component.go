@@ -13,7 +13,7 @@ import (
 // PredictorSpec is a model server: a model and, by choice, fields of its pod.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.sklearn), has(self.xgboost), has(self.tensorflow), has(self.pytorch), has(self.triton), has(self.onnx), has(self.huggingface), has(self.pmml), has(self.lightgbm), has(self.paddle), has(self.model)].filter(x, x).size() == (has(self.containers) && self.containers.exists(c, c.name == 'kserve-container') ? 0 : 1) || [has(self.sklearn), has(self.xgboost), has(self.tensorflow), has(self.pytorch), has(self.triton), has(self.onnx), has(self.huggingface), has(self.pmml), has(self.lightgbm), has(self.paddle), has(self.model)].filter(x, x).size() == 0 && has(self.containers) && self.containers.size() > 0",message="exactly one of model (or an older framework field) and a container called kserve-container must be set"
-// +kubebuilder:validation:XValidation:rule="!has(self.storageUris) || !has(self.model) || !has(self.model.storageUri) || self.model.storageUri == ”",message="model.storageUri and storageUris cannot be used together: list the model in storageUris",fieldPath=".storageUris"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageUris) || !has(self.model) || !has(self.model.storageUri) || size(self.model.storageUri) == 0",message="model.storageUri and storageUris cannot be used together: list the model in storageUris",fieldPath=".storageUris"
 // +kubebuilder:validation:XValidation:rule="!has(self.workerSpec) || !has(self.model) || has(self.model.storageUri) && (self.model.storageUri.startsWith('pvc://') || self.model.storageUri.startsWith('oci://') || self.model.storageUri.startsWith('oci+'))",message="a model on several nodes must come from pvc:// or oci://",fieldPath=".workerSpec"
 type PredictorSpec struct {
 	// Becomes part of the names of the predictor's objects.
@@ -167,9 +167,9 @@ type StorageURI struct {
 
 // PredictorExtensionSpec is where a model is, and the fields of its container.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == ”",message="the container of a model has no name of its own: remove it",fieldPath=".name"
-// +kubebuilder:validation:XValidation:rule="!has(self.storageUri) || self.storageUri == ” || !has(self.storage) || !has(self.storage.path) || self.storage.path == ”",message="storageUri and storage.path cannot be used together: remove one",fieldPath=".storage"
-// +kubebuilder:validation:XValidation:rule="!has(self.confidential) || !self.confidential.enabled || has(self.storageUri) && self.storageUri != ”",message="an encrypted model needs a storageUri",fieldPath=".confidential"
+// +kubebuilder:validation:XValidation:rule="!has(self.name) || size(self.name) == 0",message="the container of a model has no name of its own: remove it",fieldPath=".name"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageUri) || size(self.storageUri) == 0 || !has(self.storage) || !has(self.storage.path) || size(self.storage.path) == 0",message="storageUri and storage.path cannot be used together: remove one",fieldPath=".storage"
+// +kubebuilder:validation:XValidation:rule="!has(self.confidential) || !self.confidential.enabled || has(self.storageUri) && size(self.storageUri) != 0",message="an encrypted model needs a storageUri",fieldPath=".confidential"
 type PredictorExtensionSpec struct {
 	// Source of the model.
 	// +optional

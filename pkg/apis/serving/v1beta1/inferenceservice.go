@@ -72,7 +72,7 @@ type InferenceServiceSpec struct {
 
 // CanarySpec is a further predictor with a share of the traffic.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.predictor.name) && self.predictor.name != ”",message="a canary predictor needs a name of its own",fieldPath=".predictor"
+// +kubebuilder:validation:XValidation:rule="has(self.predictor.name) && size(self.predictor.name) != 0",message="a canary predictor needs a name of its own",fieldPath=".predictor"
 // +kubebuilder:validation:XValidation:rule="!has(self.predictor.workerSpec)",message="a canary predictor cannot span several nodes: remove workerSpec",fieldPath=".predictor"
 // +kubebuilder:validation:XValidation:rule="(!has(self.predictor.maxReplicas) || self.predictor.maxReplicas == 0) && !has(self.predictor.scaleTarget) && !has(self.predictor.scaleMetric) && !has(self.predictor.autoScaling)",message="a canary predictor is not scaled: remove maxReplicas, scaleTarget, scaleMetric and autoScaling",fieldPath=".predictor"
 type CanarySpec struct {
