@@ -20,7 +20,7 @@ type histBoosting struct {
 	// known are the categories of the categorical features, by feature; what is not among them is missing.
 	known [][]uint32
 	// prepare encodes categories and moves their columns to the front; nil before 1.4 and where there are none.
-	prepare estimator
+	prepare *preparation
 }
 
 // categoryBits is how many categories a feature may have.
@@ -54,7 +54,7 @@ func (h *histBoosting) build(a *attrs) {
 	h.readBaseline(a)
 	h.readCategories(a)
 	if a.has("_preprocessor") {
-		h.prepare = a.child("_preprocessor")
+		h.prepare = a.preparation(h.n)
 	}
 	if a.err != nil {
 		return
@@ -187,18 +187,12 @@ func (h *histBoosting) raw(c *call, x *table) (*table, error) {
 	}
 	var err error
 	if h.prepare != nil {
-		x, err = h.prepare.run(c, transform, x)
+		x, err = h.prepare.run(c, x)
 	} else {
 		x, err = h.check(c, x, allowAll)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if x, err = c.matrix(x); err != nil {
-		return nil, err
-	}
-	if x.cols != h.n {
-		return nil, fmt.Errorf("%d columns were prepared for %s, which has %d", x.cols, h.class, h.n)
 	}
 	y := c.numbers(x.rows, h.width, float64s)
 	for i := 0; i < len(y.num); i += h.width {

@@ -28,6 +28,7 @@ func addTrees(r map[string]builder) {
 	r["ensemble.GradientBoostingRegressor"] = buildBoostingRegressor
 	r["ensemble.HistGradientBoostingClassifier"] = buildHistClassifier
 	r["ensemble.HistGradientBoostingRegressor"] = buildHistRegressor
+	r["preprocessing.OrdinalEncoder"] = buildOrdinal
 	r["ensemble.AdaBoostClassifier"] = buildAdaClassifier
 	r["ensemble.AdaBoostRegressor"] = buildAdaRegressor
 	r["ensemble.BaggingClassifier"] = buildBaggingClassifier
