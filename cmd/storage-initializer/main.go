@@ -16,16 +16,16 @@ import (
 )
 
 func main() {
-	options, logs, done, code := parse(os.Args[1:], os.Getenv, os.Stdout)
-	if done {
-		os.Exit(code)
+	line := parse(os.Args[1:], os.Getenv, os.Stdout)
+	if line.done {
+		os.Exit(line.code)
 	}
-	log, err := telemetry.NewLogger(logs, os.Stderr)
+	log, err := telemetry.NewLogger(line.logs, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	run, err := initializer.New(options, log)
+	run, err := initializer.New(line.options, log)
 	if err != nil {
 		log.Error(err.Error())
 		os.Exit(2)
@@ -34,6 +34,6 @@ func main() {
 	defer stop()
 	if err := run.Run(ctx); err != nil {
 		log.Error(err.Error())
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
+		os.Exit(1)
 	}
 }

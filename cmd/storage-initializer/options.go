@@ -18,9 +18,18 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
-// parse reads the command line. done says that nothing is left to do but to exit with code.
-func parse(args []string, getenv func(string) string, out io.Writer) (o initializer.Options, logs telemetry.LogOptions, done bool, code int) {
-	o = initializer.NewOptions(getenv)
+// commandLine is what was asked for.
+type commandLine struct {
+	options initializer.Options
+	logs    telemetry.LogOptions
+	// done says that nothing is left to do but to exit with code.
+	done bool
+	code int
+}
+
+func parse(args []string, getenv func(string) string, out io.Writer) commandLine {
+	o := initializer.NewOptions(getenv)
+	var logs telemetry.LogOptions
 	fs := pflag.NewFlagSet("storage-initializer", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	o.BindFlags(fs)
@@ -31,18 +40,18 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o initiali
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
 		help()
-		return o, logs, true, 0
+		return commandLine{done: true}
 	case err != nil:
 		fmt.Fprintf(out, "%v\nsee storage-initializer --help\n", err)
-		return o, logs, true, 2
+		return commandLine{done: true, code: 2}
 	case *showVersion:
 		fmt.Fprintln(out, version.String())
-		return o, logs, true, 0
+		return commandLine{done: true}
 	}
 	o.Pairs = fs.Args()
 	if len(o.Pairs) == 0 || len(o.Pairs)%2 != 0 {
 		fmt.Fprint(out, "Usage: storage-initializer [flags] SOURCE DIRECTORY [SOURCE DIRECTORY …]\n")
-		return o, logs, true, 1
+		return commandLine{done: true, code: 1}
 	}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		o.Progress = storage.Bar(out, func() int {
@@ -53,5 +62,5 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o initiali
 			return w
 		})
 	}
-	return o, logs, false, 0
+	return commandLine{options: o, logs: logs}
 }

@@ -36,13 +36,13 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			o, _, done, code := parse(tc.args, noEnv, &out)
-			require.Equal(t, tc.done, done)
-			require.Equal(t, tc.code, code)
+			line := parse(tc.args, noEnv, &out)
+			require.Equal(t, tc.done, line.done)
+			require.Equal(t, tc.code, line.code)
 			require.Contains(t, out.String(), tc.says)
-			if !done {
-				require.Equal(t, []string{"a", "b", "c", "d"}, o.Pairs)
-				require.Equal(t, 3, o.Parallel)
+			if !line.done {
+				require.Equal(t, []string{"a", "b", "c", "d"}, line.options.Pairs)
+				require.Equal(t, 3, line.options.Parallel)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func (r *run) tar(ctx context.Context, obj provider.Object, disk *disk, limits u
 	r.stats.begin(obj.Size, 0, 1, 0)
 	src := &stream{r: r, ctx: ctx, obj: obj}
 	defer src.close()
-	return unpack.UnpackTar(src, disk, limits)
+	return unpack.FromTar(src, disk, limits)
 }
 
 func (r *run) zip(ctx context.Context, obj provider.Object, disk *disk, limits unpack.Limits) (unpack.Stats, error) {
@@ -104,7 +104,7 @@ func (r *run) zip(ctx context.Context, obj provider.Object, disk *disk, limits u
 	if err != nil {
 		return unpack.Stats{}, err
 	}
-	return unpack.UnpackZip(cancellable{ctx, f}, info.Size(), disk, limits)
+	return unpack.FromZip(cancellable{ctx, f}, info.Size(), disk, limits)
 }
 
 // cancellable ends an unpacking when its context does.

@@ -43,7 +43,7 @@ func free(dir string) (int64, bool) {
 	if unix.Statfs(dir, &st) != nil {
 		return 0, false
 	}
-	return int64(st.Bavail) * st.Bsize, true //nolint:gosec // block counts fit
+	return int64(st.Bavail) * st.Bsize, true
 }
 
 func readOnly(err error) bool { return errors.Is(err, unix.EROFS) }

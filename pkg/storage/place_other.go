@@ -15,7 +15,7 @@ import (
 
 func isMount(string) bool { return false }
 
-func exchange(a, b string) error { return errors.ErrUnsupported }
+func exchange(_, _ string) error { return errors.ErrUnsupported }
 
 func syncAll(f *os.File) error { return f.Sync() }
 

@@ -104,7 +104,7 @@ func (s *recordSource) current(objects []provider.Object, dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	for _, f := range s.files() {
 		info, err := root.Lstat(f.Path)
 		if err != nil || info.Mode().IsRegular() && f.Size >= 0 && info.Size() != f.Size {

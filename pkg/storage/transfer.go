@@ -166,7 +166,7 @@ func (t *transfer) run(ctx context.Context) error {
 func (t *transfer) feed(ctx context.Context, tasks chan<- task) error {
 	for _, f := range t.files {
 		parts := f.tasks(t.r.f.o.PartSize)
-		f.parts.Store(int32(len(parts))) //nolint:gosec // bounded by size / PartSize
+		f.parts.Store(int32(len(parts)))
 		if len(parts) == 0 && f.obj.Size > 0 && t.sync {
 			// Complete since an earlier fetch, which may have died before it synced.
 			if err := t.syncStaged(f); err != nil {

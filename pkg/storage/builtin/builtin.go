@@ -89,7 +89,7 @@ func headers(getenv func(string) string) func(string) (http.Header, error) {
 	return func(host string) (http.Header, error) {
 		text := getenv(host + handoff.EnvHTTPHeadersSuffix)
 		if text == "" {
-			return nil, nil //nolint:nilnil // no headers
+			return nil, nil
 		}
 		var values map[string]string
 		if json.Unmarshal([]byte(text), &values) != nil {

@@ -14,6 +14,8 @@ import (
 )
 
 // s3Variables maps the keys of a storage secret's entry to the variables they stand for.
+//
+//nolint:gochecknoglobals // a constant table
 var s3Variables = map[string]string{
 	"endpoint_url":      handoff.EnvAWSEndpointURL,
 	"access_key_id":     handoff.EnvAWSAccessKeyID,

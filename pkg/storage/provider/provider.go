@@ -55,6 +55,7 @@ const (
 	Refused
 )
 
+//nolint:gochecknoglobals // a constant table
 var kindNames = [...]string{"other", "not found", "unauthenticated", "denied", "changed", "unavailable", "invalid", "refused"}
 
 // String names the kind for logs and reports.

@@ -32,8 +32,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// UnpackTar unpacks a tar stream: plain, gzip or bzip2, told by its first bytes.
-func UnpackTar(r io.Reader, sink Sink, lim Limits) (Stats, error) { //nolint:revive // "unpack.Tar" is the format
+// FromTar unpacks a tar stream: plain, gzip or bzip2, told by its first bytes.
+func FromTar(r io.Reader, sink Sink, lim Limits) (Stats, error) {
 	src := &source{r: r}
 	u := newUnpacker(sink, lim, func() int64 { return src.n })
 	err := u.tar(src)

@@ -147,7 +147,7 @@ func TestGoodArchives(t *testing.T) {
 	for name, data := range map[string][]byte{"tar": plain, "tar.gz": zipped(t, plain)} {
 		t.Run(name, func(t *testing.T) {
 			sink := newMemory(t)
-			stats, err := unpack.UnpackTar(bytes.NewReader(data), sink, unpack.Limits{})
+			stats, err := unpack.FromTar(bytes.NewReader(data), sink, unpack.Limits{})
 			require.NoError(t, err)
 			require.Equal(t, want, sink.files)
 			require.Equal(t, 4, stats.Files)
@@ -157,7 +157,7 @@ func TestGoodArchives(t *testing.T) {
 	t.Run("zip", func(t *testing.T) {
 		data := makeZip(t, entries[1:]...)
 		sink := newMemory(t)
-		_, err := unpack.UnpackZip(bytes.NewReader(data), int64(len(data)), sink, unpack.Limits{})
+		_, err := unpack.FromZip(bytes.NewReader(data), int64(len(data)), sink, unpack.Limits{})
 		require.NoError(t, err)
 		require.Equal(t, want, sink.files)
 	})
@@ -168,7 +168,7 @@ func TestGoodArchives(t *testing.T) {
 			entry{name: "copy", kind: tar.TypeLink, link: "blobs/a"},
 		)
 		sink := newMemory(t)
-		_, err := unpack.UnpackTar(bytes.NewReader(data), sink, unpack.Limits{})
+		_, err := unpack.FromTar(bytes.NewReader(data), sink, unpack.Limits{})
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"snap/model": "../blobs/a"}, sink.links)
 		require.Equal(t, map[string]string{"blobs/a": "x", "copy": "x"}, sink.files)
@@ -217,13 +217,13 @@ func TestBadArchives(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := unpack.UnpackTar(bytes.NewReader(zipped(t, makeTar(t, tc.entries...))), newMemory(t), tc.limits)
+			_, err := unpack.FromTar(bytes.NewReader(zipped(t, makeTar(t, tc.entries...))), newMemory(t), tc.limits)
 			require.ErrorIs(t, err, tc.want)
 			if tc.tarOnly {
 				return
 			}
 			data := makeZip(t, tc.entries...)
-			_, err = unpack.UnpackZip(bytes.NewReader(data), int64(len(data)), newMemory(t), tc.limits)
+			_, err = unpack.FromZip(bytes.NewReader(data), int64(len(data)), newMemory(t), tc.limits)
 			require.ErrorIs(t, err, tc.want)
 		})
 	}
@@ -245,7 +245,7 @@ func TestDamagedArchives(t *testing.T) {
 		"another compression": append([]byte("\xfd7zXZ\x00"), make([]byte, 600)...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := unpack.UnpackTar(bytes.NewReader(data), newMemory(t), unpack.Limits{})
+			_, err := unpack.FromTar(bytes.NewReader(data), newMemory(t), unpack.Limits{})
 			require.ErrorIs(t, err, unpack.ErrFormat)
 		})
 	}
@@ -254,7 +254,7 @@ func TestDamagedArchives(t *testing.T) {
 	torn[40] ^= 0xff
 	for name, data := range map[string][]byte{"nothing": nil, "a tar": plain, "a cut zip": good[:len(good)-30], "damaged content": torn} {
 		t.Run("zip: "+name, func(t *testing.T) {
-			_, err := unpack.UnpackZip(bytes.NewReader(data), int64(len(data)), newMemory(t), unpack.Limits{})
+			_, err := unpack.FromZip(bytes.NewReader(data), int64(len(data)), newMemory(t), unpack.Limits{})
 			require.ErrorIs(t, err, unpack.ErrFormat)
 		})
 	}
@@ -264,7 +264,7 @@ var errSource = errors.New("the source broke")
 
 func TestTheSourcesOwnErrorIsKept(t *testing.T) {
 	packed := zipped(t, makeTar(t, entry{name: "a", data: strings.Repeat("x", 1<<20)}))
-	_, err := unpack.UnpackTar(io.MultiReader(bytes.NewReader(packed[:len(packed)/2]), broken{}), newMemory(t), unpack.Limits{})
+	_, err := unpack.FromTar(io.MultiReader(bytes.NewReader(packed[:len(packed)/2]), broken{}), newMemory(t), unpack.Limits{})
 	require.ErrorIs(t, err, errSource)
 	require.NotErrorIs(t, err, unpack.ErrFormat)
 }
@@ -291,7 +291,7 @@ func FuzzTar(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		limits := unpack.Limits{Files: 100, Bytes: 1 << 20}
 		sink := newMemory(t)
-		stats, _ := unpack.UnpackTar(bytes.NewReader(data), sink, limits)
+		stats, _ := unpack.FromTar(bytes.NewReader(data), sink, limits)
 		bounded(t, sink, stats, limits)
 	})
 }
@@ -302,7 +302,7 @@ func FuzzZip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		limits := unpack.Limits{Files: 100, Bytes: 1 << 20}
 		sink := newMemory(t)
-		stats, _ := unpack.UnpackZip(bytes.NewReader(data), int64(len(data)), sink, limits)
+		stats, _ := unpack.FromZip(bytes.NewReader(data), int64(len(data)), sink, limits)
 		bounded(t, sink, stats, limits)
 	})
 }
@@ -327,7 +327,7 @@ func BenchmarkTar(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := unpack.UnpackTar(bytes.NewReader(data), discard{}, unpack.Limits{}); err != nil {
+		if _, err := unpack.FromTar(bytes.NewReader(data), discard{}, unpack.Limits{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // maxLink is the longest target of a symbolic link in a zip.
 const maxLink = 4096
 
-// UnpackZip unpacks a zip.
-func UnpackZip(r io.ReaderAt, size int64, sink Sink, lim Limits) (Stats, error) { //nolint:revive // "unpack.Zip" is the format
+// FromZip unpacks a zip.
+func FromZip(r io.ReaderAt, size int64, sink Sink, lim Limits) (Stats, error) {
 	at := &sourceAt{r: r}
 	u := newUnpacker(sink, lim, func() int64 { return size })
 	err := u.zip(at, size)
@@ -71,7 +71,7 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 	case mode&fs.ModeSymlink == 0 && !mode.IsRegular():
 		return fmt.Errorf("%w: entry %q is neither file, folder nor link", ErrUnsafe, name)
 	}
-	if f.UncompressedSize64 > uint64(u.lim.Bytes) { //nolint:gosec // limits are positive
+	if f.UncompressedSize64 > uint64(u.lim.Bytes) {
 		return u.overBytes()
 	}
 	content, err := f.Open()
@@ -86,5 +86,5 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 		}
 		return u.symlink(name, string(target))
 	}
-	return u.file(name, mode&0o111 != 0, int64(f.UncompressedSize64), content) //nolint:gosec // bounded above
+	return u.file(name, mode&0o111 != 0, int64(f.UncompressedSize64), content)
 }

@@ -41,6 +41,8 @@ type Policy struct {
 }
 
 // metadata are the addresses where clouds answer with credentials and that are not link-local.
+//
+//nolint:gochecknoglobals // a constant table
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::254/128"),
 	netip.MustParsePrefix("fd20:ce::254/128"),
@@ -50,7 +52,7 @@ var metadata = []netip.Prefix{
 }
 
 // nat64 embeds an IPv4 address in its last four bytes.
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+var nat64 = netip.MustParsePrefix("64:ff9b::/96") //nolint:gochecknoglobals // a constant
 
 // CheckScheme refuses a scheme that is not allowed.
 func (p *Policy) CheckScheme(scheme string) error {

@@ -146,7 +146,7 @@ func (c *Config) tls() (*tls.Config, error) {
 		return &tls.Config{InsecureSkipVerify: true}, nil //nolint:gosec // the user asked for it
 	}
 	if c.CABundle == "" {
-		return nil, nil //nolint:nilnil // no configuration is the default one
+		return nil, nil
 	}
 	pem, err := os.ReadFile(c.CABundle)
 	if err != nil {

@@ -74,8 +74,9 @@ func (p *Provider) Locate(ref modelref.Ref) (name, root string, err error) {
 			return "", "", provider.Errorf(provider.NotFound, "claim %q is not mounted here", ref.Authority)
 		}
 		return filepath.Join(root, ref.Path), root, nil
+	default:
+		return "", "", provider.Errorf(provider.Invalid, "%q is neither a path nor a claim", ref.URI)
 	}
-	return "", "", provider.Errorf(provider.Invalid, "%q is neither a path nor a claim", ref.URI)
 }
 
 // List walks the file or folder. Symbolic links are followed: to anywhere for plain paths, within the claim for claims.
