@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
@@ -145,7 +146,7 @@ func (c *call) element(got *tensor.Tensor, i int, want any) error {
 		if absent := got.Null(i) != tensor.Present; absent != (want == nil) {
 			return fmt.Errorf("element %d of shape %v: got %q (absent: %v), want %v", i, got.Shape, g, absent, want)
 		}
-		if want != nil && g != fmt.Sprint(want) {
+		if want != nil && !sameText(g, want) {
 			return fmt.Errorf("element %d of shape %v: got %q, want %q", i, got.Shape, g, want)
 		}
 		return nil
@@ -177,4 +178,17 @@ func integer(t *tensor.Tensor, i int) any {
 		return tensor.View[uint64](t)[i]
 	}
 	return tensor.View[int64](t)[i]
+}
+
+// sameText compares an element of an object array, which is text whatever it was in the library.
+func sameText(got string, want any) bool {
+	switch w := want.(type) {
+	case bool:
+		return got == map[bool]string{true: "True", false: "False"}[w]
+	case json.Number:
+		g, err := strconv.ParseFloat(got, 64)
+		n, _ := w.Float64()
+		return err == nil && g == n
+	}
+	return got == fmt.Sprint(want)
 }

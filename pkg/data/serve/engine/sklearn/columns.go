@@ -33,6 +33,8 @@ type selector struct {
 	names []string // by name, in a data frame
 	// single is a column given by itself: the transformer sees a one-dimensional array.
 	single bool
+	// seen are the columns' names at the fit.
+	seen []string
 }
 
 func buildColumnTransformer(a *attrs) (estimator, error) {
@@ -146,6 +148,9 @@ func (a *attrs) selector(name string, columns any, indices *pickle.Dict, known [
 			a.fail("transformers_", "%s takes column %d of %d", name, j, n)
 			return selector{}
 		}
+	}
+	if s.seen = s.names; s.seen == nil {
+		s.seen = namesAt(known, s.at)
 	}
 	if byName {
 		if s.names == nil {
@@ -282,11 +287,12 @@ func (t *columnTransformer) run(c *call, _ string, x *table) (*table, error) {
 		}
 		results = append(results, y)
 	}
-	y := c.join(x.rows, results)
 	if t.frame {
+		y := c.sideBySide(x.rows, results)
 		y.names = t.namesOut(results)
+		return y, nil
 	}
-	return y, nil
+	return c.join(x.rows, results), nil
 }
 
 func (t *columnTransformer) namesOnly() bool {
@@ -343,7 +349,9 @@ func (p *columnPart) pick(c *call, t *columnTransformer, x *table) (*table, erro
 	if !byName && x.names != nil {
 		y.names = namesAt(x.names, p.at)
 	}
-	y.typ = common(y.columns)
+	if y.typ = common(y.columns); x.names != nil {
+		y.typ = interleaved(y.columns)
+	}
 	if p.single {
 		y.vector = true
 	}
@@ -363,13 +371,8 @@ func (c *call) join(rows int, parts []*table) *table {
 		}
 	}
 	if typ == objects {
-		y := c.table()
-		y.rows, y.cols, y.typ = rows, cols, objects
-		for _, p := range parts {
-			for j := range p.cols {
-				y.columns = append(y.columns, p.column(j))
-			}
-		}
+		y := c.sideBySide(rows, parts)
+		y.typ = objects
 		return y
 	}
 	y := c.numbers(rows, cols, typ)
@@ -383,5 +386,18 @@ func (c *call) join(rows int, parts []*table) *table {
 		}
 		at += p.cols
 	}
+	return y
+}
+
+// sideBySide keeps the columns' own types.
+func (c *call) sideBySide(rows int, parts []*table) *table {
+	y := c.table()
+	y.rows = rows
+	for _, p := range parts {
+		for j := range p.cols {
+			y.columns = append(y.columns, p.column(j))
+		}
+	}
+	y.cols, y.typ = len(y.columns), interleaved(y.columns)
 	return y
 }

@@ -24,6 +24,9 @@ const (
 	chebyshev
 	minkowski
 	cosine
+	hamming
+	canberra
+	brayCurtis
 )
 
 // metric reads the metric that the fit settled on.
@@ -56,6 +59,12 @@ func (a *attrs) metric() metric {
 		return metric{kind: chebyshev, p: math.Inf(1)}
 	case "cosine":
 		return metric{kind: cosine}
+	case "hamming":
+		return metric{kind: hamming}
+	case "canberra":
+		return metric{kind: canberra}
+	case "braycurtis":
+		return metric{kind: brayCurtis}
 	case "minkowski", "p":
 		switch {
 		case p == 1:
@@ -91,6 +100,29 @@ func (m metric) reduced(a, b []float64) float64 {
 		}
 	case cosine:
 		return math.Min(math.Max(1-dot(a, b), 0), 2)
+	case hamming:
+		for i, v := range a {
+			if v != b[i] {
+				sum++
+			}
+		}
+		return sum / float64(len(a))
+	case canberra:
+		for i, v := range a {
+			if total := math.Abs(v) + math.Abs(b[i]); total > 0 {
+				sum += math.Abs(v-b[i]) / total
+			}
+		}
+	case brayCurtis:
+		total := 0.0
+		for i, v := range a {
+			sum += math.Abs(v - b[i])
+			total += math.Abs(v) + math.Abs(b[i])
+		}
+		if total > 0 {
+			return sum / total
+		}
+		return 0
 	default:
 		return squaredDistance(a, b)
 	}
@@ -159,17 +191,48 @@ func (h nearest) push(reduced float64, index int32) {
 	h.reduced[at], h.index[at] = reduced, index
 }
 
-// sort puts the nearest first.
+// sort puts the nearest first, and equal distances in the order that the library's quicksort leaves them in.
 func (h nearest) sort() {
-	// k is small, and the heap nearly sorted backwards: insertion from the end.
-	for i := 1; i < len(h.reduced); i++ {
-		d, x := h.reduced[i], h.index[i]
-		j := i - 1
-		for ; j >= 0 && h.reduced[j] > d; j-- {
-			h.reduced[j+1], h.index[j+1] = h.reduced[j], h.index[j]
-		}
-		h.reduced[j+1], h.index[j+1] = d, x
+	n := len(h.reduced)
+	d := h.reduced
+	if n <= 3 {
+		h.order(0, 1)
+		h.order(1, 2)
+		h.order(0, 1)
+		return
 	}
+	// The middle of three becomes the pivot, at the end.
+	middle := n / 2
+	h.order(0, n-1)
+	if d[n-1] > d[middle] {
+		h.swap(n-1, middle)
+		h.order(0, n-1)
+	}
+	pivot, store := d[n-1], 0
+	for i := range n - 1 {
+		if d[i] < pivot {
+			h.swap(i, store)
+			store++
+		}
+	}
+	h.swap(store, n-1)
+	if store > 1 {
+		nearest{h.reduced[:store], h.index[:store]}.sort()
+	}
+	if store+2 < n {
+		nearest{h.reduced[store+1:], h.index[store+1:]}.sort()
+	}
+}
+
+func (h nearest) order(i, j int) {
+	if j < len(h.reduced) && h.reduced[i] > h.reduced[j] {
+		h.swap(i, j)
+	}
+}
+
+func (h nearest) swap(i, j int) {
+	h.reduced[i], h.reduced[j] = h.reduced[j], h.reduced[i]
+	h.index[i], h.index[j] = h.index[j], h.index[i]
 }
 
 // searchTree is a k-d tree or a ball tree as the library built it.

@@ -72,6 +72,8 @@ type imputer struct {
 	fill      []cell
 	keep      []bool // a column without a statistic is dropped
 	anyType   bool   // the strategy works on objects too
+	asObjects bool   // it was fitted on objects, and makes objects of everything
+	strict    bool   // integers may not take a fill that is a float
 	indicator *indicator
 	frame     bool
 }
@@ -90,6 +92,9 @@ func buildSimpleImputer(a *attrs) (estimator, error) {
 	if s.missing, ok = asCell(a.value("missing_values")); !ok {
 		a.unsupported("missing_values that are %s", pickle.Kind(a.value("missing_values")))
 	}
+	if d, ok := a.value("_fit_dtype").(*pickle.DType); ok {
+		s.asObjects = d.Kind == 'O'
+	}
 	statistics := a.array("statistics_")
 	if a.err != nil {
 		return nil, a.err
@@ -100,6 +105,7 @@ func buildSimpleImputer(a *attrs) (estimator, error) {
 		return nil, a.err
 	}
 	a.columns(&s.fitted, len(values), "statistics_")
+	s.strict = strategy == "constant" && a.version.atLeast(1, 5) && statistics.DType.Kind == 'f'
 	dropEmpty := strategy != "constant" && !a.flag("keep_empty_features", false) || strategy == "constant" && a.version.atLeast(1, 8) && !a.flag("keep_empty_features", false)
 	for _, v := range values {
 		fill, ok := asCell(v)
@@ -143,7 +149,7 @@ func (f *fitted) prepare(c *call, x *table, missing cell, anyType bool) (*table,
 	if x.typ == bools {
 		return nil, protocol.Errorf(protocol.Invalid, "%s does not take bools", f.class)
 	}
-	if x.typ == objects && anyType {
+	if x.typ == objects && anyType && common(x.columns) == objects {
 		return x, nil
 	}
 	allow := onlyFinite
@@ -158,12 +164,20 @@ func (f *fitted) prepare(c *call, x *table, missing cell, anyType bool) (*table,
 }
 
 func (s *imputer) run(c *call, _ string, x *table) (*table, error) {
-	x, err := s.prepare(c, x, s.missing, s.anyType)
+	var err error
+	if s.asObjects {
+		err = s.checkShape(x)
+	} else {
+		x, err = s.prepare(c, x, s.missing, s.anyType)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if s.strict && x.typ == integers && !s.asObjects {
+		return nil, protocol.Errorf(protocol.Invalid, "%s fills in floats and got integers", s.class)
+	}
 	var y *table
-	if x.typ == objects {
+	if x.typ == objects || s.asObjects {
 		y = s.objects(c, x)
 	} else {
 		y, err = s.numbers(c, x)

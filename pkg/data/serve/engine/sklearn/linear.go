@@ -29,6 +29,7 @@ type linear struct {
 	fitted
 	coef      matrix // a row for each target
 	intercept []float64
+	wide      bool // the intercept is of float64s, and makes float64s of float32 scores
 }
 
 // build reads coef_ and intercept_. flat says that coef_ had one dimension.
@@ -70,7 +71,12 @@ func (l *linear) buildIntercept(a *attrs) {
 		}
 		return
 	}
-	given := a.vector("intercept_")
+	arr := a.array("intercept_")
+	if a.err != nil {
+		return
+	}
+	l.wide = arr.DType.Kind != 'f' || arr.DType.Size != 4
+	given := a.toVector("intercept_", arr)
 	if a.err == nil && len(given) == 1 && l.coef.rows > 1 {
 		for range l.coef.rows - 1 {
 			given = append(given, given[0])
@@ -86,7 +92,7 @@ func (l *linear) buildIntercept(a *attrs) {
 func (l *linear) scores(c *call, x *table) *table {
 	single := x.typ == float32s && l.coef.single
 	typ := float64s
-	if single {
+	if single && !l.wide {
 		typ = float32s
 	}
 	y := c.numbers(x.rows, l.coef.rows, typ)
@@ -94,7 +100,7 @@ func (l *linear) scores(c *call, x *table) *table {
 		row := x.row(i)
 		for k := range l.coef.rows {
 			if single {
-				y.num[i*l.coef.rows+k] = float64(float32(dot32(row, l.coef.row(k))) + float32(l.intercept[k]))
+				y.num[i*l.coef.rows+k] = to32(float64(dot32(row, l.coef.row(k)))+l.intercept[k], !l.wide)
 			} else {
 				y.num[i*l.coef.rows+k] = dot(row, l.coef.row(k)) + l.intercept[k]
 			}

@@ -16,9 +16,12 @@ import (
 type builder func(a *attrs) (estimator, error)
 
 // key is the class's name under which builders are registered: "svm.SVC" for sklearn.svm.classes.SVC and sklearn.svm._classes.SVC.
-// It is empty for classes of other packages.
+// The estimators of XGBoost and LightGBM are under "xgboost.XGBRegressor" and the like; it is empty for classes of other packages.
 func key(class pickle.Global) string {
 	root, rest, _ := strings.Cut(class.Module, ".")
+	if root == "xgboost" || root == "lightgbm" {
+		return root + "." + class.Name
+	}
 	if root != "sklearn" || rest == "" {
 		return ""
 	}

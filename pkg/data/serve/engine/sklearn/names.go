@@ -42,7 +42,7 @@ func (t *columnTransformer) namesOut(results []*table) []string {
 	var out []string
 	for i, y := range results {
 		p := &t.parts[i]
-		in := p.selector.names
+		in := p.seen
 		names := in
 		if y.names != nil {
 			names = y.names

@@ -25,6 +25,7 @@ type neighbours struct {
 	rows   matrix
 	tree   *searchTree // nil compares with every row
 	weight bool        // neighbours count by the inverse of their distance
+	merge  bool        // comparing with every row, the library fills one heap from another
 }
 
 func (n *neighbours) build(a *attrs) {
@@ -57,7 +58,7 @@ func (n *neighbours) build(a *attrs) {
 	}
 	switch method {
 	case "kd_tree", "ball_tree":
-		if n.metric.kind == cosine || n.metric.kind == squaredEuclidean {
+		if n.metric.kind == cosine || n.metric.kind == squaredEuclidean || method == "kd_tree" && n.metric.kind >= hamming {
 			a.unsupported("this metric in a search tree")
 			return
 		}
@@ -66,6 +67,10 @@ func (n *neighbours) build(a *attrs) {
 			a.fail("_tree", "a tree over data of shape [%d %d], and the fit's is [%d %d]", n.tree.data.rows, n.tree.data.cols, n.rows.rows, n.rows.cols)
 		}
 	case "brute":
+		n.merge = a.version.atLeast(1, 1) && n.metric.kind != cosine
+		if n.metric.kind == hamming {
+			a.unsupported("the metric hamming without a search tree: which of many equally distant neighbours count is not defined")
+		}
 		if n.metric.kind == cosine {
 			for i := range n.rows.rows {
 				normalise(n.rows.row(i), n.rows.row(i))
@@ -87,8 +92,8 @@ func normalise(from, to []float64) {
 	}
 }
 
-// find fills h with the nearest rows, the nearest first. work holds one row.
-func (n *neighbours) find(x, work []float64, h nearest) {
+// find fills h with the nearest rows, the nearest first. work holds one row, first is of h's size.
+func (n *neighbours) find(x, work []float64, h, first nearest) {
 	h.reset()
 	if n.tree != nil {
 		n.tree.search(x, h)
@@ -97,8 +102,18 @@ func (n *neighbours) find(x, work []float64, h nearest) {
 			normalise(x, work)
 			x = work
 		}
+		into := h
+		if n.merge {
+			into = first
+			into.reset()
+		}
 		for i := range n.rows.rows {
-			h.push(n.metric.reduced(x, n.rows.row(i)), int32(i))
+			into.push(n.metric.reduced(x, n.rows.row(i)), int32(i))
+		}
+		if n.merge {
+			for i, r := range first.reduced {
+				h.push(r, first.index[i])
+			}
 		}
 	}
 	h.sort()
@@ -129,9 +144,10 @@ func (n *neighbours) weights(h nearest) {
 // each calls f with each row's weighted neighbours.
 func (n *neighbours) each(c *call, x *table, f func(i int, h nearest)) {
 	h := nearest{reduced: c.floats(n.k), index: c.indexes(n.k)}
+	first := nearest{reduced: c.floats(n.k), index: c.indexes(n.k)}
 	work := c.floats(x.cols)
 	for i := range x.rows {
-		n.find(x.row(i), work, h)
+		n.find(x.row(i), work, h, first)
 		f(i, h)
 	}
 }
@@ -149,6 +165,11 @@ func (n *neighbours) run(c *call, _ string, x *table) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	return n.list(c, x), nil
+}
+
+// list answers the neighbours themselves: their distances, and their rows in the training set.
+func (n *neighbours) list(c *call, x *table) *table {
 	distances, at := c.numbers(x.rows, n.k, float64s), c.numbers(x.rows, n.k, integers)
 	n.each(c, x, func(i int, h nearest) {
 		for j, r := range h.reduced {
@@ -157,7 +178,7 @@ func (n *neighbours) run(c *call, _ string, x *table) (*table, error) {
 		}
 	})
 	distances.more = append(distances.more, at)
-	return distances, nil
+	return distances
 }
 
 type neighboursRegressor struct {
@@ -175,7 +196,7 @@ func buildNeighboursRegressor(a *attrs) (estimator, error) {
 	}
 	if len(y.Shape) == 1 {
 		v := a.toVector("_y", y)
-		n.targets, n.flat = matrix{rows: len(v), cols: 1, v: v}, true
+		n.targets, n.flat = matrix{rows: len(v), cols: 1, v: v, single: y.DType.Kind == 'f' && y.DType.Size == 4}, true
 	} else {
 		n.targets = a.toMatrix("_y", y)
 	}
@@ -185,14 +206,21 @@ func buildNeighboursRegressor(a *attrs) (estimator, error) {
 	return n, a.err
 }
 
-func (n *neighboursRegressor) methods() []string { return []string{predict} }
+func (n *neighboursRegressor) methods() []string { return []string{predict, kneighbors} }
 
-func (n *neighboursRegressor) run(c *call, _ string, x *table) (*table, error) {
+func (n *neighboursRegressor) run(c *call, method string, x *table) (*table, error) {
 	x, err := n.check(c, x, onlyFinite)
 	if err != nil {
 		return nil, err
 	}
+	if method == kneighbors {
+		return n.list(c, x), nil
+	}
+	single := n.targets.single && !n.weight
 	y := c.numbers(x.rows, n.targets.cols, float64s)
+	if single {
+		y.typ = float32s
+	}
 	y.vector = n.flat
 	n.each(c, x, func(i int, h nearest) {
 		n.weights(h)
@@ -202,7 +230,7 @@ func (n *neighboursRegressor) run(c *call, _ string, x *table) (*table, error) {
 		for j, w := range h.reduced {
 			total += w
 			for k, t := range n.targets.row(int(h.index[j])) {
-				out[k] += t * w
+				out[k] = to32(out[k]+t*w, single)
 			}
 		}
 		for k := range out {
@@ -257,12 +285,17 @@ func buildNeighboursClassifier(a *attrs) (estimator, error) {
 
 func (n *neighboursClassifier) outputs() []*labels { return n.classesOf }
 
-func (n *neighboursClassifier) methods() []string { return []string{predict, predictProba} }
+func (n *neighboursClassifier) methods() []string {
+	return []string{predict, predictProba, kneighbors}
+}
 
 func (n *neighboursClassifier) run(c *call, method string, x *table) (*table, error) {
 	x, err := n.check(c, x, onlyFinite)
 	if err != nil {
 		return nil, err
+	}
+	if method == kneighbors {
+		return n.list(c, x), nil
 	}
 	outputs := len(n.classesOf)
 	tables := make([]*table, outputs)

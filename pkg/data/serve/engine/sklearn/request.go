@@ -113,8 +113,19 @@ func (c *call) frame(in []*tensor.Tensor) (*table, error) {
 			nullsAsNaN(c, &x.columns[j], t)
 		}
 	}
-	x.typ = common(x.columns)
+	x.typ = interleaved(x.columns)
 	return x, nil
+}
+
+// interleaved is the type that pandas finds for columns of several types: bools and numbers together are objects.
+func interleaved(columns []column) dtype {
+	typ := common(columns)
+	for _, c := range columns {
+		if c.typ == bools && typ != bools {
+			return objects
+		}
+	}
+	return typ
 }
 
 // nullsAsNaN makes a numeric column with absent elements what pandas makes of it: floats with NaN.

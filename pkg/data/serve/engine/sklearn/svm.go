@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/kserve-go/kserve-go/pkg/data/pickle"
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 )
 
 func addSVM(r map[string]builder) {
@@ -202,7 +203,10 @@ func (s *svc) run(c *call, method string, x *table) (*table, error) {
 	case decision:
 		return s.decide(c, scores), nil
 	case predict:
-		if s.breakTies && s.overRest && k > 2 {
+		if s.breakTies && !s.overRest {
+			return nil, protocol.Errorf(protocol.Invalid, "%s breaks ties by its decision function, which it cannot with decision_function_shape='ovo'", s.class)
+		}
+		if s.breakTies && k > 2 {
 			return chooseByScore(c, s.decide(c, scores), s.labels), nil
 		}
 		return s.vote(c, scores), nil

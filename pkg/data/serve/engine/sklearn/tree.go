@@ -16,6 +16,7 @@ import (
 
 // addTrees registers decision trees, forests and gradient boosting.
 func addTrees(r map[string]builder) {
+	addWrapped(r)
 	for _, class := range []string{"DecisionTree", "ExtraTree"} {
 		r["tree."+class+"Classifier"] = buildTreeClassifier
 		r["tree."+class+"Regressor"] = buildTreeRegressor
