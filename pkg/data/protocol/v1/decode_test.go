@@ -135,6 +135,18 @@ func TestTableOfManyColumnsIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "rows name too many different columns")
 }
 
+func TestTallTableOfColumnsInOneRowIsRefused(t *testing.T) {
+	var body strings.Builder
+	body.WriteString(`{"instances":[{"c":1`)
+	for i := range 5000 {
+		fmt.Fprintf(&body, `,"c%d":1`, i)
+	}
+	body.WriteString("}" + strings.Repeat(`,{"c":1}`, 5000) + "]}")
+	var d Decoder
+	_, err := d.Decode([]byte(body.String()))
+	require.ErrorContains(t, err, "rows name too many different columns")
+}
+
 func TestAppendResponse(t *testing.T) {
 	floats := tensor.From("output-0", tensor.FP64, []float64{1, -0.5, 1e16, 1e-7, 1e-5, 123456789.125}, 2, 3)
 	single := tensor.From("output-0", tensor.FP32, []float32{0.1, 6.8}, 2)

@@ -83,7 +83,14 @@ func (f *frame) read(s *jsontext.Scanner, key string) error {
 		}
 		instance++
 	}
+	if err == nil && len(f.columns) > 0 && f.rows > f.limit/len(f.columns) {
+		return f.tooBig()
+	}
 	return err
+}
+
+func (f *frame) tooBig() error {
+	return invalid("the instances make a table of more than %d cells: rows name too many different columns", f.limit)
 }
 
 // list takes an instance that is an array of objects: one row each.
@@ -286,7 +293,7 @@ func (f *frame) set(col, row int, c cell) error {
 	}
 	f.cells += row + 1 - len(cells)
 	if f.cells > f.limit {
-		return invalid("the instances make a table of more than %d cells: rows name too many different columns", f.limit)
+		return f.tooBig()
 	}
 	for len(cells) < row {
 		cells = append(cells, cell{})

@@ -176,6 +176,39 @@ func TestManyProblemsAreBounded(t *testing.T) {
 	require.Less(t, len(schema.Detail), 16<<10)
 }
 
+func TestOneLongColumnAmongManyIsRefused(t *testing.T) {
+	var body strings.Builder
+	body.WriteString(`{"parameters":{"content_type":"pd"},"inputs":[{"name":"long","shape":[1],"datatype":"INT8","data":[` + strings.Repeat("1,", 5000) + `1]}`)
+	for range 5000 {
+		body.WriteString(`,{"name":"x","shape":[1],"datatype":"INT8","data":[1]}`)
+	}
+	body.WriteString("]}")
+	var d Decoder
+	_, err := d.Decode([]byte(body.String()), Options{ContentType: "application/json"})
+	require.ErrorContains(t, err, "far shorter than the longest")
+}
+
+func TestRankIsBounded(t *testing.T) {
+	var d Decoder
+	_, err := d.Decode([]byte(tensorJSON("INT8", "["+strings.Repeat("1,", 99)+"1]", "[1]")), Options{ContentType: "application/json"})
+	require.EqualError(t, err, `input "x": shape has more than 64 dimensions`)
+	in := &inferencev2.ModelInferRequest_InferInputTensor{Name: "x", Datatype: "INT32", Shape: make([]int64, 1000)}
+	_, err = d.DecodeMessage(&inferencev2.ModelInferRequest{Inputs: []*inferencev2.ModelInferRequest_InferInputTensor{in}})
+	require.EqualError(t, err, `input "x": shape has more than 64 dimensions`)
+}
+
+func TestRepeatedOutputsAreBounded(t *testing.T) {
+	resp := labels(1)
+	req := &tensor.Request{}
+	for range 100 {
+		req.Outputs = append(req.Outputs, tensor.Output{Name: "output-0"})
+	}
+	_, _, err := AppendResponse(nil, req, resp)
+	require.EqualError(t, err, "the request asks for 100 outputs and model 'iris' has 1")
+	_, err = EncodeMessage(req, resp, false)
+	require.EqualError(t, err, "the request asks for 100 outputs and model 'iris' has 1")
+}
+
 func TestStatus(t *testing.T) {
 	for code, want := range map[protocol.Code]codes.Code{
 		protocol.Internal: codes.Internal, protocol.Invalid: codes.InvalidArgument, protocol.NotFound: codes.NotFound,

@@ -21,12 +21,12 @@ import (
 // application/octet-stream. resp.ID must have been set.
 func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (body []byte, jsonLength int, err error) {
 	asked := len(req.Outputs)
+	if err := checkAsked(req, resp); err != nil {
+		return dst, 0, err
+	}
 	all := asked == 0 && truthy(req.Parameters[paramBinaryAll])
 	anyBinary := all && len(resp.Outputs) > 0
 	for _, o := range req.Outputs {
-		if find(resp, o.Name) == nil {
-			return dst, 0, unexpectedOutput(o.Name, resp.Model)
-		}
 		anyBinary = anyBinary || truthy(o.Parameters[paramBinary])
 	}
 	start := len(dst)
@@ -68,8 +68,20 @@ func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (bod
 	return dst, jsonLength, nil
 }
 
-func unexpectedOutput(name, model string) error {
-	return invalid("Unexpected inference output '%s' for model '%s'", name, model)
+// maxRepeats bounds how often outputs may be asked for again: each time costs the whole output.
+const maxRepeats = 16
+
+// checkAsked checks the names of the requested outputs.
+func checkAsked(req *tensor.Request, resp *tensor.Response) error {
+	for _, o := range req.Outputs {
+		if find(resp, o.Name) == nil {
+			return invalid("Unexpected inference output '%s' for model '%s'", o.Name, resp.Model)
+		}
+	}
+	if len(req.Outputs) > len(resp.Outputs)+maxRepeats {
+		return invalid("the request asks for %d outputs and model '%s' has %d", len(req.Outputs), resp.Model, len(resp.Outputs))
+	}
+	return nil
 }
 
 func find(resp *tensor.Response, name string) *tensor.Tensor {

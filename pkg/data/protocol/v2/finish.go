@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
@@ -27,8 +28,7 @@ func (d *Decoder) finish() (*tensor.Request, error) {
 	}
 	if kind, ok := req.Parameters[paramContentType].(string); ok && kind == contentTypeFrame {
 		req.Frame = true
-		evenColumns(req.Inputs)
-		return req, nil
+		return req, evenColumns(req.Inputs)
 	}
 	req.Text = !d.options.KeepTextShape
 	for i, t := range req.Inputs {
@@ -44,6 +44,9 @@ func (d *Decoder) finish() (*tensor.Request, error) {
 
 // reshape checks shape against the number of elements and makes it t's. free allows one dimension of -1.
 func reshape(t *tensor.Tensor, shape []int64, free bool) error {
+	if len(shape) > jsontext.MaxRank {
+		return errRank(t.Name)
+	}
 	n := t.Len()
 	unknown := -1
 	product := 1
@@ -83,6 +86,10 @@ func reshape(t *tensor.Tensor, shape []int64, free bool) error {
 	return nil
 }
 
+func errRank(name string) error {
+	return invalid("input %q: shape has more than %d dimensions", name, jsontext.MaxRank)
+}
+
 func errReshape(name string, n int, shape []int64) error {
 	return invalid("input %q: cannot reshape array of size %d into shape %s", name, n, formatShape(shape))
 }
@@ -102,11 +109,18 @@ func formatShape(shape []int64) string {
 	return string(append(out, ')'))
 }
 
+// gapsPerCell and minCells bound what evenColumns adds to the elements that came.
+const gapsPerCell, minCells = 3, 1 << 16
+
 // evenColumns fills the columns of a frame up to the longest: a gap is NaN, as when pandas joins columns side by side.
-func evenColumns(columns []*tensor.Tensor) {
-	rows := 0
+func evenColumns(columns []*tensor.Tensor) error {
+	rows, cells := 0, minCells
 	for _, t := range columns {
 		rows = max(rows, t.Len())
+		cells += (1 + gapsPerCell) * t.Len()
+	}
+	if rows > cells/len(columns) {
+		return invalid("%d columns of up to %d rows: most are far shorter than the longest", len(columns), rows)
 	}
 	for _, t := range columns {
 		n := t.Len()
@@ -127,4 +141,5 @@ func evenColumns(columns []*tensor.Tensor) {
 		}
 		t.Shape = append(t.Shape[:0], int64(rows))
 	}
+	return nil
 }

@@ -6,6 +6,7 @@ package v2
 import (
 	"errors"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
@@ -171,15 +172,14 @@ func toParameters(in tensor.Parameters) (map[string]*inferencev2.InferParameter,
 // EncodeMessage is the gRPC answer to req: the outputs that it asks for, in its order; raw when raw is set (the request's inputs were)
 // or an output has no typed form. The message reads resp's memory, so resp must not be reused before the message has been sent.
 func EncodeMessage(req *tensor.Request, resp *tensor.Response, raw bool) (*inferencev2.ModelInferResponse, error) {
+	if err := checkAsked(req, resp); err != nil {
+		return nil, err
+	}
 	outputs := resp.Outputs
 	if len(req.Outputs) > 0 {
 		outputs = make([]*tensor.Tensor, 0, len(req.Outputs))
 		for _, o := range req.Outputs {
-			t := find(resp, o.Name)
-			if t == nil {
-				return nil, unexpectedOutput(o.Name, resp.Model)
-			}
-			outputs = append(outputs, t)
+			outputs = append(outputs, find(resp, o.Name))
 		}
 	}
 	for _, t := range outputs {
@@ -274,8 +274,15 @@ func Status(err error) *status.Status {
 		return status.New(codes.InvalidArgument, schema.Message)
 	}
 	e := protocol.From(err)
-	return status.New(grpcCode(e.Code), e.Message)
+	message := e.Message
+	if len(message) > maxDetails {
+		message = message[:maxDetails]
+	}
+	return status.New(grpcCode(e.Code), strings.ToValidUTF8(message, "\ufffd"))
 }
+
+// maxDetails keeps a status short enough for the header that carries it.
+const maxDetails = 2048
 
 func grpcCode(c protocol.Code) codes.Code {
 	switch c {

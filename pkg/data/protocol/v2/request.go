@@ -398,11 +398,9 @@ func (d *Decoder) shape(dst []int64) ([]int64, error) {
 	err = d.elements(func(i int) error {
 		defer d.problems.up(d.problems.index(i))
 		n, err := d.dimension()
-		if len(dst) == jsontext.MaxRank {
-			d.fault(invalid("shape has more than %d dimensions", jsontext.MaxRank))
-			return err
+		if len(dst) <= jsontext.MaxRank { // one more than allowed tells that there are too many
+			dst = append(dst, n)
 		}
-		dst = append(dst, n)
 		return err
 	})
 	return dst, err
