@@ -16,7 +16,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/xgboost"
 )
 
-// addWrapped registers the estimators of XGBoost and LightGBM, which are boosters behind scikit-learn's interface.
+// addWrapped registers the estimators of XGBoost and LightGBM, which are boosters behind scikit-learn's interface, and the searches
+// that hold the best estimator that they found.
 func addWrapped(r map[string]builder) {
 	for _, class := range []string{"XGBClassifier", "XGBRFClassifier"} {
 		r["xgboost."+class] = buildXGBClassifier
@@ -24,10 +25,22 @@ func addWrapped(r map[string]builder) {
 	for _, class := range []string{"XGBRegressor", "XGBRFRegressor", "XGBRanker", "XGBModel"} {
 		r["xgboost."+class] = buildXGBRegressor
 	}
+	for _, class := range []string{"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"} {
+		r["model_selection."+class] = buildSearch
+	}
 	r["lightgbm.LGBMClassifier"] = buildLGBMClassifier
 	for _, class := range []string{"LGBMRegressor", "LGBMRanker", "LGBMModel"} {
 		r["lightgbm."+class] = buildLGBMRegressor
 	}
+}
+
+// buildSearch is the best estimator of a search: the search only passes calls on to it.
+func buildSearch(a *attrs) (estimator, error) {
+	if !a.flag("refit", true) && !a.has("best_estimator_") {
+		a.unsupported("a search that did not fit its best estimator, refit=False")
+		return nil, a.err
+	}
+	return a.child("best_estimator_"), a.err
 }
 
 // handle is the bytes of a booster's own file inside its pickle.
