@@ -26,7 +26,7 @@ type scope struct {
 }
 
 // keepBody is the largest request whose memory is kept: one big request must not make the server big for ever.
-const keepBody = 1 << 20
+const keepBody = 4 << 20
 
 func (s *Server) borrow() *scope { return s.scopes.Get().(*scope) }
 
