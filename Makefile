@@ -6,7 +6,7 @@ SHELL := /usr/bin/env bash
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE_PREFIX ?= kserve-go
 BIN          := $(CURDIR)/bin
-MODULES      := $(shell awk '/^use/{p=1;next} /^\)/{p=0} p{print $$1}' go.work)
+MODULES      := $(shell awk '$$1 == "." || $$1 ~ /^\.\// {print $$1}' go.work)
 BINARIES     := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 COMMIT       ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 LDFLAGS      := -s -w -X github.com/kserve-go/kserve-go/pkg/version.Version=$(VERSION) -X github.com/kserve-go/kserve-go/pkg/version.Commit=$(COMMIT)
