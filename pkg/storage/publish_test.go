@@ -291,9 +291,22 @@ func TestFnmatch(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"*", "a/b", true}, {"*.bin", "d/x.bin", true}, {"*.bin", "x.bin.txt", false}, {"a?c", "abc", true}, {"a?c", "a/c", true},
-		{"[ab]x", "bx", true}, {"[!ab]x", "bx", false}, {"[a-c]1", "b1", true}, {"[", "[", true}, {"[]", "[]", true}, {"d/", "d/e/f", true},
-		{"", "", true}, {"", "a", false}, {"a*b*c", "a-b-b-c", true}, {"a*b*c", "a-c-b", false}, {"**", "x", true},
+		{"*", "a/b", true},
+		{"*.bin", "d/x.bin", true},
+		{"*.bin", "x.bin.txt", false},
+		{"a?c", "abc", true},
+		{"a?c", "a/c", true},
+		{"[ab]x", "bx", true},
+		{"[!ab]x", "bx", false},
+		{"[a-c]1", "b1", true},
+		{"[", "[", true},
+		{"[]", "[]", true},
+		{"d/", "d/e/f", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"**", "x", true},
 	} {
 		require.Equal(t, tc.want, storage.Fnmatch(tc.pattern, tc.name), "%q against %q", tc.pattern, tc.name)
 	}

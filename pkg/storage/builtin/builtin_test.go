@@ -418,3 +418,52 @@ func TestSampleServer(t *testing.T) {
 	require.Error(t, err)
 	require.False(t, errors.Is(err, context.Canceled))
 }
+
+func TestWebCertificates(t *testing.T) {
+	srv := httptest.NewTLSServer(sampleserver.New(map[string]fs.FS{"bkt": fstest.MapFS{"a.bin": {Data: []byte("a")}}}))
+	defer srv.Close()
+	dir, broken := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cabundle.crt"),
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(broken, "cabundle.crt"), []byte("nothing"), 0o600))
+	for name, tc := range map[string]struct {
+		env  env
+		says string
+	}{
+		"the operator's bundle":  {env{"CA_BUNDLE_CONFIGMAP_NAME": "x", "CA_BUNDLE_VOLUME_MOUNT_POINT": dir}, ""},
+		"no bundle":              {env{}, "certificate"},
+		"a broken bundle":        {env{"CA_BUNDLE_CONFIGMAP_NAME": "x", "CA_BUNDLE_VOLUME_MOUNT_POINT": broken}, "certificate"},
+		"a mount that is absent": {env{"CA_BUNDLE_CONFIGMAP_NAME": "x", "CA_BUNDLE_VOLUME_MOUNT_POINT": "/nowhere"}, "certificate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := fetcher(t, tc.env)
+			require.NoError(t, err)
+			res, err := f.Fetch(t.Context(), srv.URL+"/bkt/a.bin", filepath.Join(t.TempDir(), "m"))
+			if tc.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.says)
+			require.Zero(t, res.Retries, "no attempt mends a certificate")
+			require.Equal(t, provider.Other, provider.KindOf(err))
+		})
+	}
+}
+
+func TestLocate(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.bin"), []byte("m"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
+	f, err := fetcher(t, nil, func(o *builtin.Options) { o.Claims = map[string]string{"claim": dir} })
+	require.NoError(t, err)
+	for uri, want := range map[string]string{
+		dir: dir, "file://" + dir: dir, "pvc://claim": dir,
+		dir + "/m.bin": "", dir + "/none": "", dir + "/empty": "", "s3://bkt/m": "", "ftp://x/y": "", "": "",
+	} {
+		got, ok := f.Locate(t.Context(), uri)
+		require.Equal(t, want != "", ok, uri)
+		if ok {
+			require.Equal(t, want, got)
+		}
+	}
+}

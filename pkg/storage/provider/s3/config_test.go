@@ -38,8 +38,10 @@ func TestConfigFromEnvironment(t *testing.T) {
 			env{"AWS_ENDPOINT_URL": "https://s3.amazonaws.com", "AWS_DEFAULT_REGION": "eu-west-1"}, "s3.amazonaws.com", true, minio.BucketLookupAuto, nil,
 		},
 		"numbers and switches": {
-			env{"S3_CONNECT_TIMEOUT": "5", "S3_READ_TIMEOUT": "10", "S3_MAX_ATTEMPTS": "5", "S3_MAX_FILE_CONCURRENCY": "2", "S3_USE_ACCELERATE": "true",
-				"awsAnonymousCredential": "True", "S3_VERIFY_SSL": "false", "AWS_CA_BUNDLE": "/x"},
+			env{
+				"S3_CONNECT_TIMEOUT": "5", "S3_READ_TIMEOUT": "10", "S3_MAX_ATTEMPTS": "5", "S3_MAX_FILE_CONCURRENCY": "2", "S3_USE_ACCELERATE": "true",
+				"awsAnonymousCredential": "True", "S3_VERIFY_SSL": "false", "AWS_CA_BUNDLE": "/x",
+			},
 			"s3.amazonaws.com", true, minio.BucketLookupAuto, func(t *testing.T, c Config) {
 				t.Helper()
 				require.Equal(t, Config{
@@ -48,7 +50,8 @@ func TestConfigFromEnvironment(t *testing.T) {
 			},
 		},
 		"the bundle of the operator": {
-			env{"AWS_CA_BUNDLE": "", "CA_BUNDLE_CONFIGMAP_NAME": "x", "CA_BUNDLE_VOLUME_MOUNT_POINT": "/ca"}, "s3.amazonaws.com", true, minio.BucketLookupAuto,
+			env{"AWS_CA_BUNDLE": "", "CA_BUNDLE_CONFIGMAP_NAME": "x", "CA_BUNDLE_VOLUME_MOUNT_POINT": "/ca"},
+			"s3.amazonaws.com", true, minio.BucketLookupAuto,
 			func(t *testing.T, c Config) { t.Helper(); require.Equal(t, "/ca/cabundle.crt", c.CABundle) },
 		},
 	} {
