@@ -57,6 +57,7 @@ func TestDecodeJSON(t *testing.T) {
 		"an unknown dimension":            {tensorJSON("INT64", "[-1,2]", "[1,2,3,4]"), "x INT64[2 2] 1,2,3,4"},
 		"shape as strings and floats":     {tensorJSON("INT64", `["1",2.0]`, "[1,2]"), "x INT64[1 2] 1,2"},
 		"data before the datatype":        {`{"inputs":[{"data":[1,2],"datatype":"INT8","shape":[2],"name":"x"}]}`, "x INT8[2] 1,2"},
+		"a fault names the input":         {`{"inputs":[{"datatype":"INT8","data":[1.5],"name":"late","shape":[1]}]}`, `input "late": 1.5 is not an integer (datatype INT8)`},
 		"the last datatype counts":        {`{"inputs":[{"name":"x","datatype":"INT8","data":[1],"shape":[1],"datatype":"FP64"}]}`, "x FP64[1] 1.0"},
 		"the last id and inputs count":    {`{"id":"a","inputs":[],"id":"b","inputs":[{"name":"x","shape":[1],"datatype":"INT8","data":[1]}]}`, "id b; x INT8[1] 1"},
 		"exact 64-bit integers":           {tensorJSON("UINT64", "[2]", "[18446744073709551615,0]"), "x UINT64[2] 18446744073709551615,0"},
@@ -186,6 +187,21 @@ func TestOneLongColumnAmongManyIsRefused(t *testing.T) {
 	var d Decoder
 	_, err := d.Decode([]byte(body.String()), Options{ContentType: "application/json"})
 	require.ErrorContains(t, err, "far shorter than the longest")
+}
+
+func TestMessageIsReadAndNotChanged(t *testing.T) {
+	in := &inferencev2.ModelInferRequest{Inputs: []*inferencev2.ModelInferRequest_InferInputTensor{{
+		Name: "x", Datatype: "int32", Shape: []int64{-1, 2}, Contents: &inferencev2.InferTensorContents{IntContents: []int32{1, 2, 3, 4}},
+	}}}
+	before := proto.Clone(in)
+	var d Decoder
+	req, err := d.DecodeMessage(in)
+	require.NoError(t, err)
+	require.Equal(t, "x INT32[2 2] 1,2,3,4", show(req))
+	require.Equal(t, &in.GetInputs()[0].GetContents().GetIntContents()[0], &tensor.View[int32](req.Inputs[0])[0], "in place")
+	_, err = d.Decode([]byte(tensorJSON("INT32", "[3,1]", "[7,8,9]")), Options{ContentType: "application/json"})
+	require.NoError(t, err)
+	require.True(t, proto.Equal(before, in))
 }
 
 func TestRankIsBounded(t *testing.T) {

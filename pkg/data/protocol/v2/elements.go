@@ -16,7 +16,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
-// data takes an input's data, now if the datatype is known, else when it is.
+// data takes an input's data: now, or at the end of the input's object when what is needed comes after them.
 func (d *Decoder) data(o *tensorObject, name string) error {
 	s := &d.scan
 	o.waiting, o.decoded = false, false
@@ -29,7 +29,7 @@ func (d *Decoder) data(o *tensorObject, name string) error {
 		return err
 	}
 	o.dataAt, o.dataDepth = s.Offset(), s.Depth()
-	if o.known {
+	if o.known && o.name {
 		return d.readData(o, name)
 	}
 	o.waiting = true
@@ -328,7 +328,7 @@ func (d *Decoder) takeBinary(t *tensor.Tensor, o *tensorObject, name string) {
 		return
 	}
 	switch {
-	case o.sizeErr:
+	case o.badSize:
 		d.fault(invalid("input %q: %s must be an integer", name, paramBinarySize))
 		return
 	case o.size < 0 || o.size > int64(len(d.rest)):

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
@@ -30,9 +31,12 @@ func (d *Decoder) DecodeMessage(in *inferencev2.ModelInferRequest) (*tensor.Requ
 			len(in.GetInputs()), len(raw), in.GetModelName())
 	}
 	for i, src := range in.GetInputs() {
-		t := req.Add()
-		d.inputs = append(d.inputs, input{shape: src.GetShape(), free: true})
+		t, shape := d.addInput()
 		name := src.GetName()
+		if len(src.GetShape()) > jsontext.MaxRank {
+			return nil, errRank(name)
+		}
+		shape.shape, shape.free = append(shape.shape, src.GetShape()...), true
 		typ := tensor.ParseType(src.GetDatatype())
 		var err error
 		switch {

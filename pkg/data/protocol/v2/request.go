@@ -264,28 +264,35 @@ func (d *Decoder) parameter() (any, error) {
 
 // tensorObject is one input's object while it is read.
 type tensorObject struct {
-	typ                        tensor.Type
-	known                      bool // typ has been read
-	name, shape, datatype      bool // members that are there
-	data                       bool
-	dataAt, dataDepth          int // of data that came before datatype
-	waiting, decoded, nullSize bool
+	name, shape, datatype, data bool // members that are there
+
+	typ   tensor.Type
+	known bool // typ has been read
+
+	// Data are read at once when the name and the datatype came before them; else they wait for the object's end.
+	waiting, decoded  bool
+	dataAt, dataDepth int
+
+	// The size of the binary data: none, null, wrong or a number.
+	hasSize, nullSize, badSize bool
 	size                       int64
-	hasSize                    bool
-	sizeErr                    bool
 }
 
-func (d *Decoder) input() error {
-	s := &d.scan
-	from := s.Offset()
-	t := d.req.Add()
+// addInput starts an input: its tensor has the contents of its last use, and its name.
+func (d *Decoder) addInput() (*tensor.Tensor, *input) {
 	if n := len(d.inputs); n < cap(d.inputs) {
 		d.inputs = d.inputs[:n+1]
 		d.inputs[n] = input{shape: d.inputs[n].shape[:0]}
 	} else {
 		d.inputs = append(d.inputs, input{})
 	}
-	in := &d.inputs[len(d.inputs)-1]
+	return d.req.Add(), &d.inputs[len(d.inputs)-1]
+}
+
+func (d *Decoder) input() error {
+	s := &d.scan
+	from := s.Offset()
+	t, in := d.addInput()
 	var o tensorObject
 	name, params := t.Name, tensor.Parameters(nil)
 	d.elem.set(t, "")
@@ -316,6 +323,9 @@ func (d *Decoder) input() error {
 	})
 	if err != nil {
 		return err
+	}
+	if !o.name {
+		name = ""
 	}
 	end, depth := s.Offset(), s.Depth()
 	text := s.Text(from, end)
@@ -484,10 +494,10 @@ func (d *Decoder) binarySize(o *tensorObject) error {
 	case c == '-' || '0' <= c && c <= '9':
 		n, err := s.Number()
 		o.hasSize, o.size = true, n.Int
-		o.sizeErr = n.Kind != jsontext.Int
+		o.badSize = n.Kind != jsontext.Int
 		return err
 	default:
-		o.hasSize, o.sizeErr = true, true
+		o.hasSize, o.badSize = true, true
 		return s.Skip()
 	}
 }
