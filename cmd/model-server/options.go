@@ -111,7 +111,9 @@ func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *o
 	o = &options{}
 	fs := pflag.NewFlagSet("model-server", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName { return pflag.NormalizedName(underscored(name)) })
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(underscored(name))
+	})
 	fs.ParseErrorsAllowlist.UnknownFlags = true
 	o.log.Level = getenv(handoff.EnvLogLevel)
 	o.server.Proba = strings.EqualFold(getenv(handoff.EnvPredictProba), "true")
