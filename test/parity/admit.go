@@ -6,6 +6,7 @@ package parity
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
@@ -16,7 +17,7 @@ import (
 
 // admit applies defaults and validation to an input, as the webhooks would. Kinds that are accepted but not planned yet are out of scope.
 func (w *world) admit(kind string, d input) error {
-	snap, err := w.snapshot()
+	snap, err := w.snapshot(nil)
 	if err != nil {
 		return err
 	}
@@ -39,9 +40,7 @@ func (w *world) admit(kind string, d input) error {
 		if err != nil {
 			return err
 		}
-		graph.SetDefaults()
-		faults, _ := graph.Validate()
-		return orOutOfScope(kind, faults)
+		return w.admitGraph(d, graph)
 	case "TrainedModel":
 		model, err := decode[servingv1alpha1.TrainedModel](d)
 		if err != nil {
@@ -51,6 +50,25 @@ func (w *world) admit(kind string, d input) error {
 	case "LLMInferenceService":
 		return &outOfScopeError{kind}
 	}
+	return nil
+}
+
+func (w *world) admitGraph(d input, graph *servingv1alpha1.InferenceGraph) error {
+	graph.Namespace, graph.Generation = w.namespace, 1
+	if graph.Annotations == nil {
+		graph.Annotations = map[string]string{}
+	}
+	// The recorded client was one that leaves this annotation, and it shows in the pods of graphs.
+	applied := walk(d.doc, "").(doc)
+	child(applied, "metadata")["namespace"] = w.namespace
+	orElse(child(applied, "metadata"), "annotations", doc{})
+	graph.Annotations[corev1.LastAppliedConfigAnnotation] = text(applied)
+	graph.SetDefaults()
+	faults, _ := graph.Validate()
+	if err := faults.ToAggregate(); err != nil {
+		return err
+	}
+	w.tenants["InferenceGraph/"+graph.Name] = &tenant{graph: graph}
 	return nil
 }
 
@@ -68,22 +86,28 @@ func (w *world) admitService(d input, snap *plan.Snapshot) error {
 	}
 	svc.Namespace = w.namespace
 	svc.Generation = 1
-	if w.service != nil {
-		svc.Generation = w.service.Generation
-		if text(svc.Spec) != text(w.service.Spec) {
+	id := servingv1beta1.InferenceServiceKind + "/" + svc.Name
+	old := w.tenants[id]
+	if old != nil {
+		svc.Generation = old.service.Generation
+		if text(svc.Spec) != text(old.service.Spec) {
 			svc.Generation++
 		}
-		svc.Status = w.service.Status
+		svc.Status = old.service.Status
 	}
 	svc.SetDefaults(w.settings.ServiceDefaults())
 	rules := w.settings.ServiceRules(snap.StorageContainers, resolve.Hosts(svc, w.settings))
 	faults, _ := svc.Validate(rules)
-	if w.service != nil {
-		faults, _ = svc.ValidateUpdate(w.service, rules)
+	if old != nil {
+		faults, _ = svc.ValidateUpdate(old.service, rules)
 	}
 	if err := faults.ToAggregate(); err != nil {
 		return err
 	}
-	w.service = svc
+	if old == nil {
+		old = &tenant{}
+		w.tenants[id] = old
+	}
+	old.service = svc
 	return nil
 }

@@ -157,14 +157,20 @@ type world struct {
 	ready     bool
 	inputs    map[string]input // by Kind/name
 	rejected  []Rejection
-	service   *servingv1beta1.InferenceService
-	plan      *plan.Plan
-	objects   []plan.Object
+	tenants   map[string]*tenant // by Kind/name
 	knative   map[string]*revision
 }
 
+// tenant is one service or graph and what was made of it.
+type tenant struct {
+	service *servingv1beta1.InferenceService
+	graph   *servingv1alpha1.InferenceGraph
+	plan    *plan.Plan
+	objects []plan.Object
+}
+
 func newWorld(folder string) (*world, error) {
-	w := &world{namespace: namespaceOf(filepath.Base(folder)), ready: true, inputs: map[string]input{}, knative: map[string]*revision{}}
+	w := &world{namespace: namespaceOf(filepath.Base(folder)), ready: true, inputs: map[string]input{}, tenants: map[string]*tenant{}, knative: map[string]*revision{}}
 	data := reference()
 	raw, err := os.ReadFile(filepath.Join(folder, "config.json"))
 	switch {
@@ -249,9 +255,7 @@ func (w *world) applyDoc(stepName string, d input) error {
 	id := kind + "/" + name(d.doc)
 	if d.doc["$delete"] == true {
 		delete(w.inputs, id)
-		if kind == servingv1beta1.InferenceServiceKind {
-			w.service, w.plan, w.objects = nil, nil, nil
-		}
+		delete(w.tenants, id)
 		return nil
 	}
 	if err := w.admit(kind, d); err != nil {
@@ -272,10 +276,10 @@ func decode[T any](d input) (*T, error) {
 	return out, yaml.UnmarshalStrict(d.raw, out)
 }
 
-// snapshot gathers what one decision is made from.
-func (w *world) snapshot() (*plan.Snapshot, error) {
+// snapshot gathers what the decision on one service is made from; the service may be absent.
+func (w *world) snapshot(t *tenant) (*plan.Snapshot, error) {
 	s := &plan.Snapshot{
-		Service: w.service, KnativeZeroInitialScale: true,
+		KnativeZeroInitialScale: true,
 		Surroundings: plan.Surroundings{
 			ServiceAccounts: map[string]corev1.ServiceAccount{}, Secrets: map[string]corev1.Secret{},
 			StorageContainers: []servingv1alpha1.ClusterStorageContainer{storageContainer()},
@@ -287,8 +291,12 @@ func (w *world) snapshot() (*plan.Snapshot, error) {
 			return nil, fmt.Errorf("read %s: %w", id, err)
 		}
 	}
-	if w.ready && w.plan != nil {
-		for _, c := range w.plan.Canaries() {
+	if t == nil {
+		return s, nil
+	}
+	s.Service = t.service
+	if w.ready && t.plan != nil {
+		for _, c := range t.plan.Canaries() {
 			s.ReadyCanaries[c.Canary.Name] = true
 		}
 	}
@@ -339,17 +347,20 @@ func into(s *plan.Snapshot, d input) error {
 
 // reconcile is one pass of the controller, without a cluster.
 func (w *world) reconcile() error {
-	if w.service == nil {
-		return nil
+	for _, id := range slices.Sorted(maps.Keys(w.tenants)) {
+		if err := w.reconcileOne(w.tenants[id]); err != nil {
+			return err
+		}
 	}
-	snap, err := w.snapshot()
-	if err != nil {
-		return err
-	}
-	p, err := resolve.Service(snap, w.settings)
+	return nil
+}
+
+func (w *world) reconcileOne(t *tenant) error {
+	p, err := w.decide(t)
 	var blocked *plan.Blocked
-	if errors.As(err, &blocked) {
-		w.plan, w.objects = nil, nil
+	var waiting *plan.Waiting
+	if errors.As(err, &blocked) || errors.As(err, &waiting) {
+		t.plan, t.objects = nil, nil
 		return nil
 	}
 	if err != nil {
@@ -362,26 +373,46 @@ func (w *world) reconcile() error {
 	if err != nil {
 		return err
 	}
-	w.plan, w.objects = p, objects
-	return w.observe()
+	t.plan, t.objects = p, objects
+	return w.observe(t)
+}
+
+func (w *world) decide(t *tenant) (*plan.Plan, error) {
+	snap, err := w.snapshot(t)
+	if err != nil {
+		return nil, err
+	}
+	if t.graph == nil {
+		return resolve.Service(snap, w.settings)
+	}
+	g := &plan.GraphSnapshot{Graph: t.graph, Runtimes: snap.Runtimes, ClusterRuntimes: snap.ClusterRuntimes, KnativeZeroInitialScale: true, Services: map[string]*servingv1beta1.InferenceService{}}
+	for _, other := range w.tenants {
+		if other.service != nil {
+			g.Services[other.service.Name] = other.service
+		}
+	}
+	return resolve.Graph(g, w.settings)
 }
 
 // outcome lists what is there after the last step, as an API server would show it.
 func (w *world) outcome() (Outcome, error) {
 	out := Outcome{Rejected: w.rejected}
-	for _, o := range w.objects {
-		d, err := asDoc(o)
-		if err != nil {
-			return out, err
-		}
-		defaultObject(d)
-		out.Objects = append(out.Objects, d)
-		pod, err := w.pod(d)
-		if err != nil {
-			return out, err
-		}
-		if pod != nil {
-			out.Pods = append(out.Pods, pod)
+	for _, id := range slices.Sorted(maps.Keys(w.tenants)) {
+		t := w.tenants[id]
+		for _, o := range t.objects {
+			d, err := asDoc(o)
+			if err != nil {
+				return out, err
+			}
+			defaultObject(d)
+			out.Objects = append(out.Objects, d)
+			pod, err := w.pod(t, d)
+			if err != nil {
+				return out, err
+			}
+			if pod != nil {
+				out.Pods = append(out.Pods, pod)
+			}
 		}
 	}
 	return out, nil

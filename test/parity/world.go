@@ -51,26 +51,30 @@ type revision struct {
 }
 
 // observe writes the status that a ready cluster would have led to: Knative's follows the simulation of the recorded cases.
-func (w *world) observe() error {
-	status := &w.service.Status
-	status.DeploymentMode = w.plan.Mode
-	if w.plan.Stopped {
-		*status = servingv1beta1.InferenceServiceStatus{DeploymentMode: w.plan.Mode}
+func (w *world) observe(t *tenant) error {
+	if t.graph != nil {
+		return nil
+	}
+	status := &t.service.Status
+	status.DeploymentMode = t.plan.Mode
+	if t.plan.Stopped {
+		*status = servingv1beta1.InferenceServiceStatus{DeploymentMode: t.plan.Mode}
 		return nil
 	}
 	status.Conditions = nil
 	if w.ready {
 		status.Conditions = []serving.Condition{{Type: serving.ConditionReady, Status: corev1.ConditionTrue}}
 	}
-	if w.plan.Mode == serving.Standard || !w.ready {
+	status.Address = &serving.Address{URL: t.plan.Route.Address}
+	if t.plan.Mode == serving.Standard || !w.ready {
 		return nil
 	}
 	status.Components = map[serving.ComponentRole]servingv1beta1.ComponentStatus{}
-	for i := range w.plan.Components {
-		c := &w.plan.Components[i]
-		for _, o := range w.objects {
+	for i := range t.plan.Components {
+		c := &t.plan.Components[i]
+		for _, o := range t.objects {
 			if o.GetName() == c.Name && o.GetObjectKind().GroupVersionKind().Group == "serving.knative.dev" {
-				if err := w.observeKnative(c, o); err != nil {
+				if err := w.observeKnative(t, c, o); err != nil {
 					return err
 				}
 			}
@@ -79,7 +83,7 @@ func (w *world) observe() error {
 	return nil
 }
 
-func (w *world) observeKnative(c *plan.Component, o plan.Object) error {
+func (w *world) observeKnative(t *tenant, c *plan.Component, o plan.Object) error {
 	d, err := asDoc(o)
 	if err != nil {
 		return err
@@ -95,12 +99,13 @@ func (w *world) observeKnative(c *plan.Component, o plan.Object) error {
 	}
 	latest := fmt.Sprintf("%s-%05d", c.Name, r.generation)
 	percent, sum := int64(0), int64(0)
-	for _, t := range c.Traffic {
-		if t.LatestRevision != nil && *t.LatestRevision {
-			percent = *t.Percent
+	for _, share := range c.Traffic {
+		isLatest := share.LatestRevision != nil && *share.LatestRevision
+		if isLatest {
+			percent = *share.Percent
 		}
-		if t.RevisionName == latest || t.LatestRevision != nil && *t.LatestRevision {
-			sum += *t.Percent
+		if isLatest || share.RevisionName == latest {
+			sum += *share.Percent
 		}
 	}
 	switch {
@@ -109,7 +114,7 @@ func (w *world) observeKnative(c *plan.Component, o plan.Object) error {
 	case r.rolledOut == latest && percent < 100 && sum == 100 && r.previous != "":
 		r.rolledOut = r.previous
 	}
-	w.service.Status.Components[c.Role] = servingv1beta1.ComponentStatus{
+	t.service.Status.Components[c.Role] = servingv1beta1.ComponentStatus{
 		URL: "http://" + c.Name + "." + w.namespace + ".example.com", LatestCreatedRevision: latest, LatestReadyRevision: latest,
 		LatestRolledoutRevision: r.rolledOut, PreviousRolledoutRevision: r.previous,
 	}
@@ -117,7 +122,7 @@ func (w *world) observeKnative(c *plan.Component, o plan.Object) error {
 }
 
 // pod is the pod of a workload's template as admission and the API server leave it; nil for objects without pods.
-func (w *world) pod(d doc) (doc, error) {
+func (w *world) pod(t *tenant, d doc) (doc, error) {
 	api, _ := d["apiVersion"].(string)
 	isKnative := strings.HasPrefix(api, "serving.knative.dev/") && d["kind"] == "Service"
 	if d["kind"] != "Deployment" && !isKnative {
@@ -129,22 +134,25 @@ func (w *world) pod(d doc) (doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	var t corev1.PodTemplateSpec
-	if err := json.Unmarshal(raw, &t); err != nil {
+	var made corev1.PodTemplateSpec
+	if err := json.Unmarshal(raw, &made); err != nil {
 		return nil, err
 	}
-	t.Name = name(d)
-	t.Namespace = ""
-	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: t.ObjectMeta, Spec: t.Spec}
-	if t.Spec.PriorityClassName != "" {
+	made.Name = name(d)
+	made.Namespace = ""
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: made.ObjectMeta, Spec: made.Spec}
+	if made.Spec.PriorityClassName != "" {
 		// No case creates a PriorityClass, and the API server refuses pods of one that does not exist.
-		return refused(d, "no PriorityClass with name "+t.Spec.PriorityClassName+" was found"), nil
+		return refused(d, "no PriorityClass with name "+made.Spec.PriorityClassName+" was found"), nil
 	}
-	snap, err := w.snapshot()
+	snap, err := w.snapshot(t)
 	if err != nil {
 		return nil, err
 	}
-	a := podspec.Admission{Settings: w.settings, Around: &snap.Surroundings, PredictorLogger: w.service.Spec.Predictor.Logger, Namespace: w.namespace}
+	a := podspec.Admission{Settings: w.settings, Around: &snap.Surroundings, Namespace: w.namespace}
+	if t.service != nil {
+		a.PredictorLogger = t.service.Spec.Predictor.Logger
+	}
 	if err := podspec.Inject(pod, a); err != nil {
 		return refused(d, err.Error()), nil
 	}

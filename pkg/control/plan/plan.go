@@ -45,6 +45,18 @@ type Snapshot struct {
 	NoVirtualServices bool
 }
 
+// GraphSnapshot is what the decision on an InferenceGraph is made from.
+type GraphSnapshot struct {
+	Graph *servingv1alpha1.InferenceGraph
+	// Services of the graph's namespace by name: those that its steps name. A service that is not here does not exist.
+	Services map[string]*servingv1beta1.InferenceService
+	// Runtimes and ClusterRuntimes tell the protocol of services that name their runtime.
+	Runtimes        []servingv1alpha1.ServingRuntime
+	ClusterRuntimes []servingv1alpha1.ClusterServingRuntime
+	// KnativeZeroInitialScale says that Knative Serving allows revisions to start with no pod.
+	KnativeZeroInitialScale bool
+}
+
 // Owner is the object that a Plan is for, as its children refer to it.
 type Owner struct {
 	APIVersion  string
@@ -105,6 +117,7 @@ func (p *Plan) Canaries() []*Component {
 
 // Component is one workload with what belongs to it.
 type Component struct {
+	// Role in an InferenceService; empty for the router of a graph.
 	Role serving.ComponentRole
 	// Name of the workload, its Service and its autoscaler.
 	Name string

@@ -34,7 +34,7 @@ func Objects(p *plan.Plan, st *settings.Settings) ([]plan.Object, error) {
 		c := &p.Components[i]
 		made, err := component(p, c, st)
 		if err != nil {
-			return nil, fmt.Errorf("render %s %s: %w", c.Role, c.Name, err)
+			return nil, fmt.Errorf("render %s: %w", c.Name, err)
 		}
 		objects = append(objects, made...)
 		multiModel = multiModel || c.MultiModel
@@ -81,7 +81,7 @@ func routes(p *plan.Plan, st *settings.Settings) ([]plan.Object, error) {
 	case p.Mode == serving.Knative || r.Internal || r.Disabled:
 		return nil, nil
 	case st.Ingress.EnableGatewayAPI:
-		return network.HTTPRoutes(p, st), nil
+		return network.HTTPRoutes(p, st)
 	}
 	return []plan.Object{network.Ingress(p, st)}, nil
 }

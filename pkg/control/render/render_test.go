@@ -32,7 +32,17 @@ import (
 // world is what a case's in.yaml says: a service, and what is different from a cluster as shipped.
 type world struct {
 	snap     plan.Snapshot
+	graph    *servingv1alpha1.InferenceGraph
+	services map[string]*servingv1beta1.InferenceService
 	settings *settings.Settings
+}
+
+// decide plans the graph where there is one, else the service.
+func (w *world) decide() (*plan.Plan, error) {
+	if w.graph == nil {
+		return resolve.Service(&w.snap, w.settings)
+	}
+	return resolve.Graph(&plan.GraphSnapshot{Graph: w.graph, Services: w.services, Runtimes: w.snap.Runtimes, ClusterRuntimes: w.snap.ClusterRuntimes}, w.settings)
 }
 
 // TestFromYAMLToObjects plans and renders each case of testdata: plan.yaml holds the decisions, out/ the objects and the pods as admission leaves them.
@@ -40,10 +50,15 @@ func TestFromYAMLToObjects(t *testing.T) {
 	golden.Run(t, "testdata", func(t *testing.T, c *golden.Case) {
 		t.Helper()
 		w := read(t, c.Input("in.yaml"))
-		p, err := resolve.Service(&w.snap, w.settings)
+		p, err := w.decide()
 		var blocked *plan.Blocked
 		if errors.As(err, &blocked) {
 			c.Want("plan.yaml", toYAML(t, map[string]any{"blocked": blocked}))
+			return
+		}
+		var waiting *plan.Waiting
+		if errors.As(err, &waiting) {
+			c.Want("plan.yaml", toYAML(t, map[string]any{"waiting": waiting}))
 			return
 		}
 		require.NoError(t, err)
@@ -72,7 +87,10 @@ func TestFromYAMLToObjects(t *testing.T) {
 func (w *world) admitted(t *testing.T, d *appsv1.Deployment) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
-	a := podspec.Admission{Settings: w.settings, Around: &w.snap.Surroundings, PredictorLogger: w.snap.Service.Spec.Predictor.Logger, Namespace: d.Namespace}
+	a := podspec.Admission{Settings: w.settings, Around: &w.snap.Surroundings, Namespace: d.Namespace}
+	if w.snap.Service != nil {
+		a.PredictorLogger = w.snap.Service.Spec.Predictor.Logger
+	}
 	require.NoError(t, podspec.Inject(pod, a))
 	once := toYAML(t, pod)
 	require.NoError(t, podspec.Inject(pod, a))
@@ -82,7 +100,7 @@ func (w *world) admitted(t *testing.T, d *appsv1.Deployment) *corev1.Pod {
 
 func read(t *testing.T, raw []byte) *world {
 	t.Helper()
-	w := &world{snap: plan.Snapshot{
+	w := &world{services: map[string]*servingv1beta1.InferenceService{}, snap: plan.Snapshot{
 		ReadyCanaries: map[string]bool{},
 		Surroundings:  plan.Surroundings{ServiceAccounts: map[string]corev1.ServiceAccount{}, Secrets: map[string]corev1.Secret{}},
 	}}
@@ -97,6 +115,13 @@ func read(t *testing.T, raw []byte) *world {
 	var err error
 	w.settings, err = settings.Parse(config)
 	require.NoError(t, err)
+	if g := w.graph; g != nil {
+		g.Namespace, g.UID = "default", "5c8a0c2e-0000-4000-8000-000000000002"
+		g.SetDefaults()
+		faults, _ := g.Validate()
+		require.Empty(t, faults)
+		return w
+	}
 	svc := w.snap.Service
 	require.NotNil(t, svc, "in.yaml has an InferenceService")
 	if svc.Namespace == "" {
@@ -119,6 +144,9 @@ func (w *world) add(t *testing.T, raw []byte, config map[string]string) {
 	switch kind.Kind {
 	case "InferenceService":
 		w.snap.Service = decode[servingv1beta1.InferenceService](t, raw)
+		w.services[w.snap.Service.Name] = w.snap.Service
+	case "InferenceGraph":
+		w.graph = decode[servingv1alpha1.InferenceGraph](t, raw)
 	case "ServingRuntime":
 		w.snap.Runtimes = append(w.snap.Runtimes, *decode[servingv1alpha1.ServingRuntime](t, raw))
 	case "ClusterServingRuntime":

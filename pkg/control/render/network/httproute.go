@@ -4,6 +4,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/render/loose"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -30,14 +32,15 @@ const (
 
 // routes builds the HTTPRoutes of one service.
 type routes struct {
-	p  *plan.Plan
-	st *settings.Settings
+	p    *plan.Plan
+	st   *settings.Settings
+	made []plan.Object
+	err  error
 }
 
 // HTTPRoutes are one route for each component's own host and one for the service's.
-func HTTPRoutes(p *plan.Plan, st *settings.Settings) []plan.Object {
-	r := routes{p, st}
-	var objects []plan.Object
+func HTTPRoutes(p *plan.Plan, st *settings.Settings) ([]plan.Object, error) {
+	r := &routes{p: p, st: st}
 	for _, role := range []serving.ComponentRole{serving.Predictor, serving.Transformer, serving.Explainer} {
 		c := p.Component(role)
 		if c == nil {
@@ -47,44 +50,42 @@ func HTTPRoutes(p *plan.Plan, st *settings.Settings) []plan.Object {
 		if role == serving.Predictor {
 			name = names.PredictorRoute(p.Owner.Name)
 		}
-		objects = append(objects, r.route(name, []string{c.Host}, r.toComponent(c)))
+		r.route(name, []string{c.Host}, r.toComponent(c))
 	}
 	var rules []gatewayv1.HTTPRouteRule
 	if e := p.Component(serving.Explainer); e != nil {
 		rules = append(rules, r.rule(e, matchPath(explainPath), clusterPort))
 	}
 	rules = append(rules, r.toComponent(p.Entry())...)
-	objects = append(objects, r.route(p.Owner.Name, append([]string{p.Route.Host}, p.Route.MoreHosts...), rules))
+	r.route(p.Owner.Name, append([]string{p.Route.Host}, p.Route.MoreHosts...), rules)
 	if p.Route.Path != "" {
-		objects = append(objects, r.pathRoute())
+		r.pathRoute()
 	}
-	return objects
+	return r.made, r.err
 }
 
-func (r routes) route(name string, hosts []string, rules []gatewayv1.HTTPRouteRule) *gatewayv1.HTTPRoute {
+// route adds one HTTPRoute, without the status that the Go type would write.
+func (r *routes) route(name string, hosts []string, rules []gatewayv1.HTTPRouteRule) {
 	ns, gateway, _ := strings.Cut(r.st.Ingress.KServeGateway, "/")
 	hostnames := make([]gatewayv1.Hostname, 0, len(hosts))
 	for _, h := range hosts {
 		hostnames = append(hostnames, gatewayv1.Hostname(h))
 	}
-	return &gatewayv1.HTTPRoute{
-		TypeMeta: metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: without(r.p.Owner.Labels, r.st.DisallowedLabels()), Annotations: without(r.p.Owner.Annotations, r.st.DisallowedAnnotations()),
-		},
-		Spec: gatewayv1.HTTPRouteSpec{
-			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
-				Group: ptr(gatewayv1.Group(gatewayv1.GroupName)), Kind: ptr(gatewayv1.Kind("Gateway")),
-				Namespace: ptr(gatewayv1.Namespace(ns)), Name: gatewayv1.ObjectName(gateway),
-			}}},
-			Hostnames: hostnames,
-			Rules:     rules,
-		},
-	}
+	o, err := loose.Object(metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"}, metav1.ObjectMeta{
+		Name: name, Labels: without(r.p.Owner.Labels, r.st.DisallowedLabels()), Annotations: without(r.p.Owner.Annotations, r.st.DisallowedAnnotations()),
+	}, gatewayv1.HTTPRouteSpec{
+		CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
+			Group: ptr(gatewayv1.Group(gatewayv1.GroupName)), Kind: ptr(gatewayv1.Kind("Gateway")),
+			Namespace: ptr(gatewayv1.Namespace(ns)), Name: gatewayv1.ObjectName(gateway),
+		}}},
+		Hostnames: hostnames,
+		Rules:     rules,
+	})
+	r.made, r.err = append(r.made, o), errors.Join(r.err, err)
 }
 
 // toComponent sends everything to a component: gRPC to its gRPC port where it has both kinds of port.
-func (r routes) toComponent(c *plan.Component) []gatewayv1.HTTPRouteRule {
+func (r *routes) toComponent(c *plan.Component) []gatewayv1.HTTPRouteRule {
 	grpc, other := int32(0), int32(0)
 	for _, p := range ports(c) {
 		switch isGRPC := p.AppProtocol != nil || plan.IsGRPC(p.Name); {
@@ -106,7 +107,7 @@ func matchPath(pattern string) gatewayv1.HTTPRouteMatch {
 	return gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: ptr(gatewayv1.PathMatchRegularExpression), Value: &pattern}}
 }
 
-func (r routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port int32) gatewayv1.HTTPRouteRule {
+func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port int32) gatewayv1.HTTPRouteRule {
 	out := gatewayv1.HTTPRouteRule{
 		Matches: []gatewayv1.HTTPRouteMatch{match},
 		Filters: []gatewayv1.HTTPRouteFilter{{
@@ -128,7 +129,7 @@ func (r routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port int
 }
 
 // backends are the component's Service, and for the predictor those of its ready canaries with their shares.
-func (r routes) backends(c *plan.Component, port int32) []gatewayv1.HTTPBackendRef {
+func (r *routes) backends(c *plan.Component, port int32) []gatewayv1.HTTPBackendRef {
 	stable := r.backend(c.Name, port)
 	canaries := r.p.Canaries()
 	if c.Role != serving.Predictor || len(canaries) == 0 {
@@ -149,7 +150,7 @@ func (r routes) backends(c *plan.Component, port int32) []gatewayv1.HTTPBackendR
 	return refs
 }
 
-func (r routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
+func (r *routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
 	return gatewayv1.HTTPBackendRef{BackendRef: gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
 		Group: ptr(gatewayv1.Group("")), Kind: ptr(gatewayv1.Kind("Service")), Name: gatewayv1.ObjectName(service),
 		Namespace: ptr(gatewayv1.Namespace(r.p.Owner.Namespace)), Port: ptr(port),
@@ -158,7 +159,7 @@ func (r routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
 
 // pathRoute gives the service its path on the shared domain, and takes the path away before the model sees the request. It is a route of its own,
 // so that no other path of the shared domain is touched.
-func (r routes) pathRoute() *gatewayv1.HTTPRoute {
+func (r *routes) pathRoute() {
 	rule := r.rule(r.p.Entry(), gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: ptr(gatewayv1.PathMatchPathPrefix), Value: &r.p.Route.Path}}, clusterPort)
 	rule.Filters = append(rule.Filters, gatewayv1.HTTPRouteFilter{
 		Type: gatewayv1.HTTPRouteFilterURLRewrite,
@@ -166,7 +167,7 @@ func (r routes) pathRoute() *gatewayv1.HTTPRoute {
 			Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: ptr("/"),
 		}},
 	})
-	return r.route(names.Fit(r.p.Owner.Name+"-path"), []string{r.st.Ingress.Domain}, []gatewayv1.HTTPRouteRule{rule})
+	r.route(names.Fit(r.p.Owner.Name+"-path"), []string{r.st.Ingress.Domain}, []gatewayv1.HTTPRouteRule{rule})
 }
 
 func without(m map[string]string, keys []string) map[string]string {

@@ -40,7 +40,7 @@ type (
 )
 
 // knativeService is the component as a Knative Service. Knative names its revisions itself.
-func knativeService(c *plan.Component, pod corev1.PodSpec, st *settings.Settings) (*unstructured.Unstructured, error) {
+func knativeService(p *plan.Plan, c *plan.Component, pod corev1.PodSpec, st *settings.Settings) (*unstructured.Unstructured, error) {
 	annotations := autoscaling(c)
 	own := map[string]string{}
 	for key, value := range annotations {
@@ -52,16 +52,20 @@ func knativeService(c *plan.Component, pod corev1.PodSpec, st *settings.Settings
 	if len(own) == 0 {
 		own = nil
 	}
+	labels, startTimeout := c.Labels, c.TimeoutSeconds
+	if c.Role == "" { // the router of a graph
+		labels, startTimeout = p.Owner.Labels, nil
+	}
 	spec := ksvcSpec{
 		Template: ksvcTemplate{
 			Metadata: ksvcTemplateMeta{Labels: without(c.Labels, st.DisallowedLabels()), Annotations: annotations},
 			Spec: revisionSpec{
 				PodSpec: servingv1beta1.PodSpec(pod), ContainerConcurrency: c.Concurrency,
-				TimeoutSeconds: c.TimeoutSeconds, ResponseStartTimeoutSeconds: c.TimeoutSeconds,
+				TimeoutSeconds: c.TimeoutSeconds, ResponseStartTimeoutSeconds: startTimeout,
 			},
 		},
 		Traffic: c.Traffic,
 	}
 	return loose.Object(metav1.TypeMeta{APIVersion: "serving.knative.dev/v1", Kind: "Service"},
-		metav1.ObjectMeta{Name: c.Name, Labels: maps.Clone(c.Labels), Annotations: own}, spec)
+		metav1.ObjectMeta{Name: c.Name, Labels: maps.Clone(labels), Annotations: own}, spec)
 }

@@ -32,7 +32,7 @@ func Objects(p *plan.Plan, c *plan.Component, st *settings.Settings) ([]plan.Obj
 		return nil, err
 	}
 	if p.Mode != serving.Standard {
-		ksvc, err := knativeService(c, pod, st)
+		ksvc, err := knativeService(p, c, pod, st)
 		if err != nil {
 			return nil, err
 		}
