@@ -14,10 +14,31 @@ import (
 // newGrace is how long a drain waits for the first byte on a connection that was just made.
 const newGrace = time.Second
 
-// conn is a connection that knows its own state. net/http tells one connection's changes from one goroutine.
+// conn is a connection that knows its own state, and gives up a client that does not take its answer.
+// net/http tells one connection's changes from one goroutine.
 type conn struct {
 	*net.TCPConn
 	state http.ConnState
+	stall time.Duration
+}
+
+// piece is how much of an answer has to be taken within one stall time.
+const piece = 256 << 10
+
+// Write gives each piece a deadline of its own, so that a slow client has time and a stopped one has not.
+func (c *conn) Write(p []byte) (int, error) {
+	written := 0
+	for {
+		part := p[written:min(len(p), written+piece)]
+		if err := c.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
+			return written, err
+		}
+		n, err := c.TCPConn.Write(part)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
 }
 
 // conns counts connections that a drain has to wait for.

@@ -7,34 +7,36 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"time"
 )
 
 // listener is a TCP listener whose Close first takes the connections that the kernel has already accepted: closing the socket
 // would reset them, and their clients, who are connected and may have sent a request, would lose it.
 type listener struct {
 	*net.TCPListener
+	stall   time.Duration
 	once    sync.Once
 	closed  error
 	waiting chan *net.TCPConn
 }
 
-func newListener(l net.Listener) net.Listener {
+func newListener(l net.Listener, stall time.Duration) net.Listener {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
 		return l
 	}
-	return &listener{TCPListener: tcp, waiting: make(chan *net.TCPConn)}
+	return &listener{TCPListener: tcp, stall: stall, waiting: make(chan *net.TCPConn)}
 }
 
 // Accept returns the next connection, and after Close those that Close rescued, then the error of a closed listener.
 func (l *listener) Accept() (net.Conn, error) {
 	tcp, err := l.AcceptTCP()
 	if err == nil {
-		return &conn{TCPConn: tcp}, nil
+		return &conn{TCPConn: tcp, stall: l.stall}, nil
 	}
 	if errors.Is(err, net.ErrClosed) {
 		if rescued, ok := <-l.waiting; ok {
-			return &conn{TCPConn: rescued}, nil
+			return &conn{TCPConn: rescued, stall: l.stall}, nil
 		}
 	}
 	return nil, err

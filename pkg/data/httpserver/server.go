@@ -30,6 +30,8 @@ type Options struct {
 	ReadHeaderTimeout time.Duration
 	// IdleTimeout closes a connection with no request on it. Default 65 s.
 	IdleTimeout time.Duration
+	// WriteStall is how long a client may take nothing of its answer. Default 30 s.
+	WriteStall time.Duration
 	// MaxHeaderBytes bounds a request header. Default 64 KiB.
 	MaxHeaderBytes int
 	// DrainDelay is how long new requests are still answered after the signal to stop, while readiness is already false:
@@ -50,6 +52,7 @@ type Endpoint struct {
 // BindFlags adds the timeouts and limits; the owner adds its own port flags.
 func (o *Options) BindFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.ReadHeaderTimeout, "read_header_timeout", 10*time.Second, "longest time a request header may take to arrive")
+	fs.DurationVar(&o.WriteStall, "write_stall", DefaultStall, "give a client up when it takes nothing of its answer for this long")
 	fs.IntVar(&o.MaxHeaderBytes, "max_header_bytes", 64<<10, "largest request header accepted")
 	fs.DurationVar(&o.DrainDelay, "drain_delay", o.DrainDelay,
 		"after the signal to stop, keep answering new requests this long while reporting not ready")
@@ -93,6 +96,7 @@ type Server struct {
 func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server {
 	orDefault(&opts.ReadHeaderTimeout, 10*time.Second)
 	orDefault(&opts.IdleTimeout, 65*time.Second)
+	orDefault(&opts.WriteStall, DefaultStall)
 	orDefault(&opts.DrainTimeout, 30*time.Second)
 	orDefault(&opts.MaxHeaderBytes, 64<<10)
 	s := &Server{opts: opts, log: log, grpc: grpc}
@@ -144,12 +148,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	defer s.mu.Unlock()
 	var err error
 	if s.httpLis == nil && s.opts.HTTP.Addr != "" {
-		if s.httpLis, err = listen(ctx, "HTTP", s.opts.HTTP); err != nil {
+		if s.httpLis, err = s.listen(ctx, "HTTP", s.opts.HTTP); err != nil {
 			return err
 		}
 	}
 	if s.grpcLis == nil && s.opts.GRPC.Addr != "" && s.grpc != nil {
-		if s.grpcLis, err = listen(ctx, "gRPC", s.opts.GRPC); err != nil {
+		if s.grpcLis, err = s.listen(ctx, "gRPC", s.opts.GRPC); err != nil {
 			if s.httpLis != nil {
 				_ = s.httpLis.Close()
 				s.httpLis = nil
@@ -160,10 +164,10 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-func listen(ctx context.Context, what string, e Endpoint) (net.Listener, error) {
+func (s *Server) listen(ctx context.Context, what string, e Endpoint) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", e.Addr)
 	if err == nil {
-		return newListener(l), nil
+		return newListener(l, s.opts.WriteStall), nil
 	}
 	hint := ""
 	if e.Flag != "" {

@@ -199,6 +199,39 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	require.NotErrorIs(t, err, syscall.ETIMEDOUT)
 }
 
+func TestAClientThatTakesNothingIsGivenUp(t *testing.T) {
+	ended := make(chan error, 1)
+	s := start(t, httpserver.Options{WriteStall: 50 * time.Millisecond}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.Write(make([]byte, 64<<20))
+		ended <- err
+	}))
+	conn, err := net.Dial("tcp", s.HTTPAddr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	require.ErrorContains(t, <-ended, "timeout")
+}
+
+func TestASlowClientGetsItsWholeAnswer(t *testing.T) {
+	const size = 4 << 20
+	s := start(t, httpserver.Options{WriteStall: 200 * time.Millisecond}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(make([]byte, size))
+	}))
+	resp, err := http.Get(s.url)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	got := 0
+	for buffer := make([]byte, 256<<10); ; time.Sleep(20 * time.Millisecond) {
+		n, err := io.ReadFull(resp.Body, buffer)
+		got += n
+		if err != nil {
+			break
+		}
+	}
+	require.Equal(t, size, got)
+}
+
 func TestHugeHeadersAreRefused(t *testing.T) {
 	s := start(t, httpserver.Options{MaxHeaderBytes: 4096}, http.NotFoundHandler())
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, nil)
