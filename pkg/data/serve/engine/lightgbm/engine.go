@@ -53,7 +53,8 @@ func (files) Open(_ context.Context, file string, o engine.Options) (engine.Mode
 
 // NewModel puts a booster behind the contract of an engine.
 func NewModel(b *Booster) engine.Model {
-	m := &model{Booster: b, schema: rows.Schema{Features: b.Features, Names: b.Names, Extra: true}}
+	m := &model{Booster: b, schema: rows.NewSchema(b.Features, b.Names)}
+	m.schema.Extra = true
 	m.schema.Codes, m.schema.NumberCodes = b.codes()
 	return m
 }

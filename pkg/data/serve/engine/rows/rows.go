@@ -23,6 +23,8 @@ type Schema struct {
 	Features int
 	// Names are the columns' names; empty when the model has none, and then a frame's columns go by position.
 	Names []string
+	// Places are the positions of the names: see NewSchema.
+	Places map[string]int
 	// Fewer says that an array may have fewer columns: the others are missing.
 	Fewer bool
 	// Exact says that a model with names takes their columns only, all of them and in their order.
@@ -36,6 +38,15 @@ type Schema struct {
 	NumberCodes []map[float64]float64
 	// Known says that a category without a code is an error; otherwise it is a missing value.
 	Known bool
+}
+
+// NewSchema is the schema of a model with so many features, of these names.
+func NewSchema(features int, names []string) Schema {
+	s := Schema{Features: features, Names: names, Places: make(map[string]int, len(names))}
+	for i, name := range names {
+		s.Places[name] = i
+	}
+	return s
 }
 
 // Buffer is memory that Read may use for the rows; keep it while they are used.
@@ -141,18 +152,10 @@ func (s *Schema) place(columns []*tensor.Tensor, byName bool, b *Buffer) error {
 	byPosition := len(s.Names) == 0
 	found := 0
 	if !byPosition {
-		for f, name := range s.Names {
-			if f < len(columns) && columns[f].Name == name {
-				b.places[f] = f
+		for i, c := range columns {
+			if f, ok := s.Places[c.Name]; ok && b.places[f] < 0 {
+				b.places[f] = i
 				found++
-				continue
-			}
-			for i, c := range columns {
-				if c.Name == name {
-					b.places[f] = i
-					found++
-					break
-				}
 			}
 		}
 		if found == 0 && s.Extra && !byName && len(columns) == s.Features {
@@ -191,12 +194,9 @@ func names(columns []*tensor.Tensor) []string {
 
 func (s *Schema) unknown(columns []*tensor.Tensor) error {
 	var names []string
-next:
 	for _, c := range columns {
-		for _, name := range s.Names {
-			if c.Name == name {
-				continue next
-			}
+		if _, ok := s.Places[c.Name]; ok {
+			continue
 		}
 		if names = append(names, c.Name); len(names) == 5 {
 			break

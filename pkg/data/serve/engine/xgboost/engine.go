@@ -74,7 +74,8 @@ type buffers struct {
 
 // NewModel puts a booster behind the contract of an engine.
 func NewModel(b *Booster) engine.Model {
-	m := &model{Booster: b, schema: rows.Schema{Features: b.Features, Names: b.Names, Fewer: len(b.Names) == 0, Exact: true, Known: true}}
+	m := &model{Booster: b, schema: rows.NewSchema(b.Features, b.Names)}
+	m.schema.Fewer, m.schema.Exact, m.schema.Known = len(b.Names) == 0, true, true
 	m.schema.Codes, m.schema.NumberCodes = b.codes()
 	return m
 }

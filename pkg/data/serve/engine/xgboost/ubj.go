@@ -6,6 +6,7 @@ package xgboost
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // ubjReader reads Universal Binary JSON as XGBoost writes it: big-endian, with typed and counted arrays.
@@ -15,6 +16,8 @@ type ubjReader struct {
 	depth int
 	// marked is the type marker of the next value when a container gave it for all its elements.
 	marked byte
+	// free counts the elements that took no space.
+	free int
 }
 
 func (r *ubjReader) where() string { return offset(r.at) }
@@ -182,6 +185,12 @@ func (r *ubjReader) container(open byte, what string) (elem byte, count int, err
 		if n := size(elem); elem != 0 && n > 0 && count > r.left()/n {
 			return 0, 0, r.fail("an array of %d elements of %d bytes does not fit the %d bytes that are left", count, n, r.left())
 		}
+		if size(elem) == 0 {
+			// Elements without a payload are charged to the whole file, or many small arrays could ask for any amount of work.
+			if r.free += count; r.free > len(r.data) {
+				return 0, 0, r.fail("more elements without a payload than the file has bytes")
+			}
+		}
 	}
 	return elem, count, nil
 }
@@ -266,7 +275,12 @@ func (r *ubjReader) text() (string, error) {
 }
 
 func (r *ubjReader) floats(dst []float32) ([]float32, error) {
-	err := r.array(func(int) error {
+	elem, count, err := r.container('[', "an array")
+	if err != nil {
+		return dst, err
+	}
+	dst = slices.Grow(dst, max(count, 0))
+	err = r.items(elem, count, ']', func(int) error {
 		v, err := r.float(r.take())
 		dst = append(dst, v)
 		return err
@@ -275,7 +289,12 @@ func (r *ubjReader) floats(dst []float32) ([]float32, error) {
 }
 
 func (r *ubjReader) ints(dst []int64) ([]int64, error) {
-	err := r.array(func(int) error {
+	elem, count, err := r.container('[', "an array")
+	if err != nil {
+		return dst, err
+	}
+	dst = slices.Grow(dst, max(count, 0))
+	err = r.items(elem, count, ']', func(int) error {
 		v, err := r.integer(r.take())
 		dst = append(dst, v)
 		return err
