@@ -128,6 +128,9 @@ func (s *Server) OnDrain(f func()) { s.onDrain = append(s.onDrain, f) }
 // Draining reports whether the server has been told to stop.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
+// linger is how long the rest of a body is waited for on a connection that is to be closed: reading it lets the client read the answer.
+const linger = 500 * time.Millisecond
+
 // around asks clients to give up their kept-alive connections with the answer they get while draining, so that none is closed
 // under a request on its way. And it bounds how long net/http waits, after the answer, for a body that the handler did not read.
 func (s *Server) around(next http.Handler) http.Handler {
@@ -137,7 +140,11 @@ func (s *Server) around(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 		if r.ContentLength != 0 {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.ReadHeaderTimeout))
+			wait := s.opts.ReadHeaderTimeout
+			if len(w.Header()["Connection"]) > 0 {
+				wait = min(wait, linger)
+			}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wait))
 		}
 	})
 }

@@ -92,7 +92,13 @@ func TestARunningRequestIsFinishedByADrain(t *testing.T) {
 	}()
 	<-entered
 	s.stop()
-	require.Eventually(t, func() bool { _, err := net.Dial("tcp", s.HTTPAddr().String()); return err != nil }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", s.HTTPAddr().String())
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	}, 5*time.Second, time.Millisecond)
 	require.True(t, s.Draining())
 	require.True(t, drained.Load())
 	select {

@@ -22,8 +22,9 @@ type sink struct {
 	status int
 }
 
-func (w *sink) Header() http.Header         { return w.header }
-func (w *sink) WriteHeader(status int)      { w.status = status }
+func (w *sink) Header() http.Header    { return w.header }
+func (w *sink) WriteHeader(status int) { w.status = status }
+
 // SetReadDeadline is there so that none is missed: net/http's error for it costs memory.
 func (w *sink) SetReadDeadline(time.Time) error { return nil }
 
