@@ -17,6 +17,8 @@ const (
 	SubjectStorage  = "storage"
 	SubjectURL      = "url"
 	SubjectScale    = "scale"
+	// SubjectCredentials is what a download is authorised by.
+	SubjectCredentials = "credentials"
 )
 
 // Decision is one choice and its reason, in words for the person who wrote the YAML.

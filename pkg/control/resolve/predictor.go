@@ -80,6 +80,7 @@ func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, err
 
 // finish decides what every component has alike: scaling, Knative traffic, storage access.
 func (r *resolver) finish(c *plan.Component, ext *servingv1beta1.ComponentExtensionSpec) error {
+	r.credentials(c)
 	c.Storage.Writable = c.Annotations[serving.AnnotationStorageReadOnly] == "false"
 	if err := r.scale(c, ext); err != nil {
 		return err

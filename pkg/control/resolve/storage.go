@@ -167,3 +167,43 @@ func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err err
 	}
 	return "the image runs beside the server (modelcar)", "", nil
 }
+
+// credentials says what the download of a component's models is authorised by. It decides nothing: pod admission looks at the same places.
+func (r *resolver) credentials(c *plan.Component) {
+	if downloads(c.Storage.Sources) == 0 {
+		return
+	}
+	d := plan.Decision{Subject: plan.SubjectCredentials, Role: c.Role, Chosen: "none"}
+	account := c.Pod.ServiceAccountName
+	if account == "" {
+		account = "default"
+	}
+	sa, exists := r.snap.ServiceAccounts[account]
+	named := c.Annotations[r.st.Credentials.StorageSecretAnnotation]
+	switch {
+	case c.Storage.Spec != nil && (!c.Storage.Inline || c.Storage.Spec.StorageKey != nil && c.Storage.Spec.Parameters != nil):
+		secret := r.st.Credentials.StorageSpecSecret
+		if named != "" {
+			secret = named
+		}
+		d.Chosen, d.Why = "secret "+secret, "the model's storage.key names an entry of it, or default does"
+		if key := text(c.Storage.Spec.StorageKey); key != "" {
+			d.Chosen += ", entry " + key
+		}
+	case !exists:
+		d.Why = "service account " + account + " does not exist here, so only public sources can be read"
+	case named != "":
+		d.Chosen, d.Why = "secret "+named, "annotation "+r.st.Credentials.StorageSecretAnnotation
+	case len(sa.Secrets) > 0:
+		list := make([]string, 0, len(sa.Secrets))
+		for _, s := range sa.Secrets {
+			list = append(list, s.Name)
+		}
+		d.Chosen, d.Why = "secrets "+strings.Join(list, ", "), "service account "+account+" lists them"
+	case sa.Annotations[serving.AnnotationEKSRoleARN] != "":
+		d.Chosen, d.Why = "role "+sa.Annotations[serving.AnnotationEKSRoleARN], "annotation "+serving.AnnotationEKSRoleARN+" of service account "+account
+	default:
+		d.Why = "service account " + account + " lists no secrets, so only public sources can be read"
+	}
+	r.decide(d)
+}
