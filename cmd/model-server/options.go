@@ -40,7 +40,8 @@ DIRECTORY holds one model file, served as --model_name, or one directory for eac
 
 const notes = `
 Dashes and underscores in flag names are the same. Unknown arguments are ignored with a warning, as pods written for other
-model servers rely on. PREDICT_PROBA=true in the environment answers class probabilities; KSERVE_LOGLEVEL is --log_level's default.
+model servers rely on. Environment: PREDICT_PROBA=true answers class probabilities; KSERVE_LOGLEVEL is --log_level's default;
+KSERVE_TLS_CERT_FILE and KSERVE_TLS_KEY_FILE are those of --ssl_certfile and --ssl_keyfile.
 
 Exit codes: 0 ended by SIGINT or SIGTERM with every request answered; 1 the model or a port could not be opened, or serving failed;
 2 wrong flags; 3 ended by a signal, but requests still ran after --drain_timeout and were cut off.
@@ -53,7 +54,6 @@ type options struct {
 	enableGRPC, docs, trace        strbool
 	keepAlive                      int
 	maxReceive, maxSend            int
-	certFile, keyFile              string
 	log                            telemetry.LogOptions
 	server                         serve.Options
 
@@ -77,6 +77,8 @@ func (o *options) BindFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.keepAlive, underscored(handoff.FlagTimeoutKeepAlive), handoff.DefaultKeepAliveSeconds, "seconds after which an idle connection is closed")
 	fs.IntVar(&o.maxReceive, handoff.FlagGRPCMaxReceiveMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message received, in bytes")
 	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes")
+	fs.StringVar(&o.server.Server.CertFile, handoff.FlagSSLCertFile, o.server.Server.CertFile, "certificate file: REST becomes HTTPS, on port "+strconv.Itoa(handoff.HTTPSPort)+" unless --"+handoff.FlagHTTPPort+" is given")
+	fs.StringVar(&o.server.Server.KeyFile, handoff.FlagSSLKeyFile, o.server.Server.KeyFile, "the certificate's key file")
 	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
 	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when its body stops for this long")
 	fs.IntVar(&o.server.Running, "max_running", 0, "predictions of one model that run at once; 0: 8 for each core, at least 64")
@@ -117,6 +119,7 @@ func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *o
 	fs.ParseErrorsAllowlist.UnknownFlags = true
 	o.log.Level = getenv(handoff.EnvLogLevel)
 	o.server.Proba = strings.EqualFold(getenv(handoff.EnvPredictProba), "true")
+	o.server.Server.CertFile, o.server.Server.KeyFile = getenv(handoff.EnvTLSCertFile), getenv(handoff.EnvTLSKeyFile)
 	o.BindFlags(fs)
 	showVersion := fs.Bool("version", false, "print the version and exit")
 	fs.Usage = func() {}
@@ -129,6 +132,9 @@ func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *o
 	case *showVersion:
 		fmt.Fprintln(out, version.String())
 		return o, true, 0
+	}
+	if o.server.Server.CertFile != "" && !fs.Changed(handoff.FlagHTTPPort) {
+		o.httpPort = handoff.HTTPSPort
 	}
 	o.modelNameGiven = fs.Changed(handoff.FlagModelName)
 	o.ignored = unknown(fs, args)
@@ -162,6 +168,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagHTTPPort, o.httpPort)
 	case o.grpcPort < 0 || o.grpcPort > 65535:
 		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagGRPCPort, o.grpcPort)
+	case (o.server.Server.CertFile == "") != (o.server.Server.KeyFile == ""):
+		return fmt.Errorf("--%s and --%s go together", handoff.FlagSSLCertFile, handoff.FlagSSLKeyFile)
 	case o.threads < 0:
 		return fmt.Errorf("argument --%s: %d: expected a number of cores", handoff.FlagNThread, o.threads)
 	case o.modelName == "" || strings.Contains(o.modelName, "/"):

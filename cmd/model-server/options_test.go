@@ -58,6 +58,22 @@ func TestDefaults(t *testing.T) {
 	require.Empty(t, o.options(zap.NewNop(), engines()).Server.GRPC.Addr)
 }
 
+func TestACertificateMovesThePort(t *testing.T) {
+	env := map[string]string{"KSERVE_TLS_CERT_FILE": "/c", "KSERVE_TLS_KEY_FILE": "/k"}
+	o, _, _, _, _ := parsed(t, env, "--model_dir=/m")
+	s := o.options(zap.NewNop(), engines())
+	require.Equal(t, ":8443", s.Server.HTTP.Addr)
+	require.Equal(t, "/c", s.Server.CertFile)
+	o, _, _, _, _ = parsed(t, env, "--model_dir=/m", "--http_port=8080", "--ssl_certfile=/other")
+	s = o.options(zap.NewNop(), engines())
+	require.Equal(t, ":8080", s.Server.HTTP.Addr)
+	require.Equal(t, "/other", s.Server.CertFile)
+	_, done, code, _, errs := parsed(t, nil, "--model_dir=/m", "--ssl_certfile=/c")
+	require.True(t, done)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "--ssl_certfile and --ssl_keyfile go together")
+}
+
 func TestUnknownArgumentsAreKeptForTheWarning(t *testing.T) {
 	o, done, _, _, errs := parsed(t, nil, "--model_dir", "/m", "--nonsense=1", "stray", "--other", "value", "--model_name=m")
 	require.False(t, done, errs)

@@ -5,6 +5,7 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -47,6 +48,9 @@ type conns struct {
 }
 
 func (c *conns) changed(nc net.Conn, state http.ConnState) {
+	if secure, ok := nc.(*tls.Conn); ok {
+		nc = secure.NetConn()
+	}
 	tracked, ok := nc.(*conn)
 	if !ok {
 		return

@@ -9,6 +9,7 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -26,6 +27,8 @@ import (
 type Options struct {
 	// HTTP and GRPC are the ports. An endpoint without an address is not opened.
 	HTTP, GRPC Endpoint
+	// CertFile and KeyFile make the HTTP port HTTPS. The files are looked at again while the server runs.
+	CertFile, KeyFile string
 	// ReadHeaderTimeout bounds the time from a connection's first byte to the end of the request header. Default 10 s.
 	ReadHeaderTimeout time.Duration
 	// IdleTimeout closes a connection with no request on it. Default 65 s.
@@ -83,6 +86,7 @@ type Server struct {
 	log      *zap.Logger
 	http     *http.Server
 	grpc     GRPC
+	cert     *certificate // nil for cleartext
 	conns    conns
 	draining atomic.Bool
 	onDrain  []func()
@@ -102,6 +106,7 @@ func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server
 	s := &Server{opts: opts, log: log, grpc: grpc}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s.http = &http.Server{
 		Handler:           s.around(handler),
@@ -154,6 +159,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
+	if s.cert == nil && s.opts.CertFile+s.opts.KeyFile != "" {
+		if s.cert, err = newCertificate(s.opts.CertFile, s.opts.KeyFile, s.log); err != nil {
+			return err
+		}
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+	}
 	if s.httpLis == nil && s.opts.HTTP.Addr != "" {
 		if s.httpLis, err = s.listen(ctx, "HTTP", s.opts.HTTP); err != nil {
 			return err
@@ -218,7 +229,7 @@ func (s *Server) Run(ctx context.Context) error {
 	failed := make(chan error, 2)
 	if s.httpLis != nil {
 		s.httpDone = make(chan error, 1)
-		go func() { s.serve("HTTP", s.httpDone, failed, func() error { return s.http.Serve(s.httpLis) }) }()
+		go func() { s.serve("HTTP", s.httpDone, failed, s.serveHTTP) }()
 	}
 	if s.grpcLis != nil {
 		s.grpcDone = make(chan error, 1)
@@ -237,6 +248,13 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	return cause
+}
+
+func (s *Server) serveHTTP() error {
+	if s.cert != nil {
+		return s.http.ServeTLS(s.httpLis, "", "")
+	}
+	return s.http.Serve(s.httpLis)
 }
 
 func (s *Server) serve(what string, done, failed chan<- error, serve func() error) {
