@@ -76,6 +76,12 @@ func Parse(data []byte, o engine.Options) (*Booster, error) {
 			}
 		}
 	}
+	for i := range b.linear {
+		if t := &d.trees[i]; !t.linear {
+			// A tree with plain leaves among linear ones: its linear models are constants.
+			b.linear[i] = linearTree{value: t.value, constant: t.value, begin: make([]int32, t.leaves+1)}
+		}
+	}
 	b.forest, err = trees.Compile[float64](list, trees.Options{
 		Rule: trees.LessEqual, Features: d.features, Outputs: d.classes, Width: 1, Threads: o.Threads,
 	})

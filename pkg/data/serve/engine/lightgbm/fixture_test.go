@@ -173,6 +173,17 @@ func TestIterationsBeyondTheEndAreLeftOut(t *testing.T) {
 	require.Equal(t, []float64{0.5}, predict(t, m, r))
 }
 
+func TestLinearAndPlainTreesMix(t *testing.T) {
+	data, err := os.ReadFile(path(t, "lightgbm-linear-tree"))
+	require.NoError(t, err)
+	data = bytes.Replace(data, []byte("is_linear=1"), []byte("is_linear=0"), 1)
+	b, err := lightgbm.Parse(data, engine.Options{})
+	require.NoError(t, err)
+	// The first tree has no features in its leaves, so that its plain values are its linear models.
+	r := array(2, 6, func(i int) float64 { return float64(i) })
+	require.Equal(t, predict(t, open(t, "lightgbm-linear-tree"), r), predict(t, lightgbm.NewModel(b), r))
+}
+
 func TestLimitOnTheFile(t *testing.T) {
 	_, err := lightgbm.New().Open(context.Background(), path(t, "lightgbm-binary"), engine.Options{MaxBytes: 1000})
 	require.ErrorContains(t, err, "larger than the 1000 bytes allowed")
