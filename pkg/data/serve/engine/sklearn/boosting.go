@@ -270,7 +270,7 @@ func buildBoostingClassifier(a *attrs) (estimator, error) {
 		return nil, a.err
 	}
 	b.labels = a.classes("classes_")
-	if n := b.labels.len(); a.err == nil && n != b.width && (n != 2 || b.width != 1) {
+	if n := b.labels.len(); a.err == nil && (n < 2 || n != b.width && (n != 2 || b.width != 1)) {
 		a.fail("classes_", "there are %d classes for %d outputs", n, b.width)
 	}
 	return b, a.err

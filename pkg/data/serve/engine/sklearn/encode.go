@@ -176,7 +176,7 @@ func (a *attrs) dropped(n int) []int {
 		return out
 	}
 	items := a.items(name)
-	if a.err == nil && len(items) != n {
+	if len(items) != n {
 		a.fail(name, "%d entries for %d columns", len(items), n)
 		return out
 	}

@@ -35,27 +35,6 @@ func (e *sklearnEngine) Extensions() []string { return []string{".joblib", ".pkl
 
 // Open reads the model in file.
 func (e *sklearnEngine) Open(ctx context.Context, file string, options engine.Options) (engine.Model, error) {
-	root, err := read(file, options.MaxBytes)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	object, err := find(root)
-	if err != nil {
-		return nil, err
-	}
-	l := &loader{registry: e.registry, built: map[*pickle.Object]estimator{}, threads: max(options.Threads, 1)}
-	est, err := l.build(object, className(object))
-	if err != nil {
-		return nil, err
-	}
-	return newModel(object.Class.String(), est), nil
-}
-
-// read loads a pickle or joblib file, and the files beside it that it refers to.
-func read(file string, maxBytes int64) (any, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("open model file: %w", err)
@@ -66,19 +45,37 @@ func read(file string, maxBytes int64) (any, error) {
 		return nil, fmt.Errorf("open model file: %w", err)
 	}
 	dir := filepath.Dir(file)
-	root, err := pickle.Load(f, pickle.Options{
+	m, err := e.load(f, pickle.Options{
 		Size:     info.Size(),
-		MaxBytes: maxBytes,
+		MaxBytes: options.MaxBytes,
 		Side:     func(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, name)) },
-	})
-	if err == nil {
-		return root, nil
+	}, options.Threads)
+	if err != nil {
+		return nil, err
 	}
+	return m, ctx.Err()
+}
+
+// load reads a pickle or joblib file, and the files beside it that it refers to.
+func (e *sklearnEngine) load(r io.Reader, options pickle.Options, threads int) (engine.Model, error) {
+	root, err := pickle.Load(r, options)
 	var refused *pickle.Refused
-	if errors.As(err, &refused) {
+	switch {
+	case errors.As(err, &refused):
 		return nil, &engine.Unsupported{Class: refused.Name, Reason: fmt.Sprintf("byte %d of the file: %s", refused.Offset, refused.Reason)}
+	case err != nil:
+		return nil, &engine.BadModel{Reason: "read model file: " + err.Error(), Cause: err}
 	}
-	return nil, &engine.BadModel{Reason: "read model file: " + err.Error(), Cause: err}
+	object, err := find(root)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{registry: e.registry, built: map[*pickle.Object]estimator{}, threads: max(threads, 1)}
+	est, err := l.build(object, object.Class.Name)
+	if err != nil {
+		return nil, err
+	}
+	return newModel(object.Class.String(), est), nil
 }
 
 // find is the one estimator in a file: the value itself, or in the dict or list that it was saved in.

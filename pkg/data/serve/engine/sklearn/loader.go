@@ -29,8 +29,6 @@ func key(class pickle.Global) string {
 	return sub + "." + class.Name
 }
 
-func className(o *pickle.Object) string { return o.Class.Name }
-
 // loader builds a model's estimators: each object of the file once, however often it is referred to.
 type loader struct {
 	registry map[string]builder
