@@ -99,41 +99,41 @@ func Parse(uri string) (Ref, error) {
 		return Ref{}, &Error{URI: uri, Rule: fmt.Sprintf("starts with %q, which is not a scheme", scheme), Fix: "use one of " + strings.Join(Schemes(), ", ")}
 	}
 	r := Ref{URI: uri, Scheme: strings.ToLower(scheme)}
-	if err := r.read(rest); err != nil {
+	if err := read(&r, rest); err != nil {
 		return Ref{}, err
 	}
 	return r, nil
 }
 
 // read fills in what follows the scheme.
-func (r *Ref) read(rest string) error {
+func read(r *Ref, rest string) error {
 	switch r.Scheme {
 	case "file":
-		return r.readFile(rest)
+		return readFile(r, rest)
 	case "pvc":
-		return r.readClaim(rest)
+		return readClaim(r, rest)
 	case "s3", "gs":
 		r.Store = Store(r.Scheme)
-		return r.readBucket(rest)
+		return readBucket(r, rest)
 	case "hf", "modelscope":
 		r.Store = Store(r.Scheme)
-		return r.readHub(rest)
+		return readHub(r, rest)
 	case "http", "https":
-		return r.readWeb()
+		return readWeb(r)
 	case "git+https", "git+http":
-		return r.readGit()
+		return readGit(r)
 	case "abfs", "abfss":
-		return r.readABFS(rest)
+		return readABFS(r, rest)
 	case "hdfs", "webhdfs":
 		r.Store, r.Path = Store(r.Scheme), strings.Trim(rest, "/")
 		if r.Path == "" {
-			return r.fault("names no path", r.Scheme+"://path")
+			return fault(r, "names no path", r.Scheme+"://path")
 		}
 		return nil
 	case "oci", "oci+native", "oci+modelcar", "oci+fetch":
 		_, mode, _ := strings.Cut(r.Scheme, "+")
 		r.Store, r.Mode = OCI, OCIMode(mode)
-		return r.readImage(rest)
+		return readImage(r, rest)
 	}
 	r.Store = Other
 	r.Authority, r.Path, _ = strings.Cut(rest, "/")
@@ -141,41 +141,41 @@ func (r *Ref) read(rest string) error {
 	return nil
 }
 
-func (r *Ref) readFile(rest string) error {
+func readFile(r *Ref, rest string) error {
 	r.Store = File
 	if local, ok := strings.CutPrefix(rest, "localhost/"); ok {
 		rest = "/" + local
 	}
 	if rest == "" {
-		return r.fault("names no path", "file:///path")
+		return fault(r, "names no path", "file:///path")
 	}
 	r.Path = path.Clean(rest)
 	return nil
 }
 
-func (r *Ref) readClaim(rest string) error {
+func readClaim(r *Ref, rest string) error {
 	r.Store = PVC
 	r.Authority, r.Path, _ = strings.Cut(rest, "/")
 	r.Path = strings.Trim(r.Path, "/")
 	if !isName(r.Authority) {
-		return r.fault(fmt.Sprintf("names the claim %q, which cannot be the name of one", r.Authority), "pvc://claim or pvc://claim/path")
+		return fault(r, fmt.Sprintf("names the claim %q, which cannot be the name of one", r.Authority), "pvc://claim or pvc://claim/path")
 	}
 	if r.Path != "" && path.Clean("/" + r.Path)[1:] != r.Path {
-		return r.fault(fmt.Sprintf("has the path %q, which is not a plain one", r.Path), "pvc://claim/path without '..', '.' and '//'")
+		return fault(r, fmt.Sprintf("has the path %q, which is not a plain one", r.Path), "pvc://claim/path without '..', '.' and '//'")
 	}
 	return nil
 }
 
-func (r *Ref) readBucket(rest string) error {
+func readBucket(r *Ref, rest string) error {
 	r.Authority, r.Path, _ = strings.Cut(rest, "/")
 	r.Path = strings.Trim(r.Path, "/")
 	if r.Authority == "" || strings.ContainsAny(r.Authority, " ?#@:") {
-		return r.fault(fmt.Sprintf("names the bucket %q, which cannot be the name of one", r.Authority), r.Scheme+"://bucket/path")
+		return fault(r, fmt.Sprintf("names the bucket %q, which cannot be the name of one", r.Authority), r.Scheme+"://bucket/path")
 	}
 	return nil
 }
 
-func (r *Ref) readHub(rest string) error {
+func readHub(r *Ref, rest string) error {
 	name, revision, pinned := strings.Cut(rest, ":")
 	r.Revision = revision
 	var ok bool
@@ -183,33 +183,33 @@ func (r *Ref) readHub(rest string) error {
 	form := r.Scheme + "://owner/model or " + r.Scheme + "://owner/model:revision"
 	switch {
 	case r.Authority == "":
-		return r.fault("names no owner", form)
+		return fault(r, "names no owner", form)
 	case !ok || r.Path == "":
-		return r.fault("names no model", form)
+		return fault(r, "names no model", form)
 	case strings.Contains(r.Path, "/"):
-		return r.fault("has more parts than an owner and a model", form)
+		return fault(r, "has more parts than an owner and a model", form)
 	case pinned && revision == "":
-		return r.fault("ends in ':' without a revision", form)
+		return fault(r, "ends in ':' without a revision", form)
 	case strings.ContainsAny(name, " ?#@"):
-		return r.fault("holds a character that no name on the hub has", form)
+		return fault(r, "holds a character that no name on the hub has", form)
 	}
 	return nil
 }
 
-func (r *Ref) readImage(rest string) error {
+func readImage(r *Ref, rest string) error {
 	form := r.Scheme + "://registry/repository:tag"
 	name := rest
 	if before, digest, ok := strings.Cut(rest, "@"); ok {
 		name, r.Revision = before, digest
 		if algorithm, hash, ok := strings.Cut(digest, ":"); !ok || algorithm == "" || len(hash) < 32 {
-			return r.fault(fmt.Sprintf("has the digest %q, which is not one", digest), r.Scheme+"://registry/repository@sha256:…")
+			return fault(r, fmt.Sprintf("has the digest %q, which is not one", digest), r.Scheme+"://registry/repository@sha256:…")
 		}
 	}
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
 		if r.Revision == "" {
 			r.Revision = name[colon+1:]
 			if r.Revision == "" {
-				return r.fault("ends in ':' without a tag", form)
+				return fault(r, "ends in ':' without a tag", form)
 			}
 		}
 		name = name[:colon]
@@ -220,7 +220,7 @@ func (r *Ref) readImage(rest string) error {
 		r.Authority, r.Path = host, repository
 	}
 	if r.Path == "" || strings.ContainsAny(r.Path, " ?#@:") || strings.HasPrefix(r.Path, "/") || strings.HasSuffix(r.Path, "/") {
-		return r.fault(fmt.Sprintf("names the repository %q, which cannot be the name of one", r.Path), form)
+		return fault(r, fmt.Sprintf("names the repository %q, which cannot be the name of one", r.Path), form)
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func Redact(uri string) string {
 }
 
 // fault builds the error of this Ref; form is how a right URI looks.
-func (r *Ref) fault(rule, form string) error {
+func fault(r *Ref, rule, form string) error {
 	return &Error{URI: r.URI, Rule: rule, Fix: "write " + form}
 }
 

@@ -9,40 +9,40 @@ import (
 )
 
 // readWeb reads http:// and https://, which also name azure stores and git repositories.
-func (r *Ref) readWeb() error {
+func readWeb(r *Ref) error {
 	u, err := parseURL(r.URI)
 	if err != nil {
-		return r.fault(fmt.Sprintf("is not a web address: %v", err), r.Scheme+"://host/path")
+		return fault(r, fmt.Sprintf("is not a web address: %v", err), r.Scheme+"://host/path")
 	}
 	r.Store, r.Authority, r.Path, r.Query = HTTP, u.Host, strings.Trim(u.Path, "/"), u.RawQuery
 	if u.Hostname() == "" {
-		return r.fault("names no host", r.Scheme+"://host/path")
+		return fault(r, "names no host", r.Scheme+"://host/path")
 	}
 	switch store, ok := azureStore(u.Hostname()); {
 	case ok:
 		r.Store = store
 		if container, _, _ := strings.Cut(r.Path, "/"); container == "" {
-			return r.fault("names no container", "https://account.blob.core.windows.net/container/path")
+			return fault(r, "names no container", "https://account.blob.core.windows.net/container/path")
 		}
 		return nil
 	case r.Scheme == "https" && hasGitSegment(r.Path):
 		r.Store = Git
 		return nil
 	case r.Path == "" && r.Query == "":
-		return r.fault("names no file", r.Scheme+"://host/path")
+		return fault(r, "names no file", r.Scheme+"://host/path")
 	}
 	return nil
 }
 
 // readGit reads git+https://, which says that a web address is a repository whatever its path looks like.
-func (r *Ref) readGit() error {
+func readGit(r *Ref) error {
 	u, err := parseURL(r.URI)
 	if err != nil {
-		return r.fault(fmt.Sprintf("is not a web address: %v", err), r.Scheme+"://host/owner/repository.git")
+		return fault(r, fmt.Sprintf("is not a web address: %v", err), r.Scheme+"://host/owner/repository.git")
 	}
 	r.Store, r.Authority, r.Path, r.Query = Git, u.Host, strings.Trim(u.Path, "/"), u.RawQuery
 	if u.Hostname() == "" || r.Path == "" {
-		return r.fault("names no repository", r.Scheme+"://host/owner/repository.git")
+		return fault(r, "names no repository", r.Scheme+"://host/owner/repository.git")
 	}
 	return nil
 }
@@ -89,14 +89,14 @@ func hasGitSegment(path string) bool {
 }
 
 // readABFS reads abfs://container@account.dfs.core.windows.net/path, which names the same as the blob service's web address.
-func (r *Ref) readABFS(rest string) error {
+func readABFS(r *Ref, rest string) error {
 	form := r.Scheme + "://container@account.dfs.core.windows.net/path"
 	r.Store = AzureBlob
 	authority, path, _ := strings.Cut(rest, "/")
 	container, host, ok := strings.Cut(authority, "@")
 	account, service, _ := strings.Cut(host, ".")
 	if !ok || container == "" || account == "" || service != "dfs.core.windows.net" && service != "blob.core.windows.net" {
-		return r.fault("does not name container and account", form)
+		return fault(r, "does not name container and account", form)
 	}
 	r.Authority = account + ".blob.core.windows.net"
 	r.Path = strings.Trim(container+"/"+path, "/")

@@ -211,10 +211,10 @@ func glob(t *testing.T, dir, pattern string) []string {
 	return names
 }
 
-func documents(t *testing.T, name string) []map[string]any {
-	t.Helper()
+func documents(tb testing.TB, name string) []map[string]any {
+	tb.Helper()
 	file, err := os.Open(name)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer file.Close() //nolint:errcheck // a file that was only read
 	// Version 3 reads y and n as texts, as the tool that wrote the recorded files does.
 	decoder := yaml.NewDecoder(file)
@@ -224,7 +224,7 @@ func documents(t *testing.T, name string) []map[string]any {
 		if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
 			return docs
 		} else if err != nil {
-			require.NoError(t, err, name)
+			require.NoError(tb, err, name)
 		}
 		if doc != nil {
 			docs = append(docs, doc)

@@ -18,6 +18,8 @@ import (
 const MaxNameLength = 63
 
 // Warning is what a person should know about an object that is accepted.
+//
+// +kubebuilder:object:generate=false
 type Warning struct {
 	// Field is the path of the field.
 	Field string

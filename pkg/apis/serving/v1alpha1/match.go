@@ -9,7 +9,7 @@ import (
 )
 
 // Matches reports whether a URI starts with the prefix, or the regular expression is found in it. A broken expression matches nothing.
-func (f SupportedURIFormat) Matches(uri string) bool {
+func (f *SupportedURIFormat) Matches(uri string) bool {
 	if f.Prefix != "" {
 		return strings.HasPrefix(uri, f.Prefix)
 	}

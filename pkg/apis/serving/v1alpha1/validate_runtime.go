@@ -17,6 +17,8 @@ import (
 )
 
 // RuntimeRules is what validation has to know about the place of a runtime.
+//
+// +kubebuilder:object:generate=false
 type RuntimeRules struct {
 	// Others are the runtimes of the same scope by name: of the namespace for a ServingRuntime, of the cluster for a
 	// ClusterServingRuntime. The runtime itself may be among them.

@@ -14,6 +14,8 @@ import (
 )
 
 // Defaults is what an operator decides for services that do not.
+//
+// +kubebuilder:object:generate=false
 type Defaults struct {
 	// Mode of services that name none.
 	Mode serving.DeploymentMode
@@ -28,6 +30,8 @@ type Defaults struct {
 }
 
 // LocalModels are the local model caches that a service can use.
+//
+// +kubebuilder:object:generate=false
 type LocalModels struct {
 	// Enabled is false where the cluster has no such caches; marks of caches are then removed from services.
 	Enabled bool
@@ -36,6 +40,8 @@ type LocalModels struct {
 }
 
 // LocalModelCache is one cache.
+//
+// +kubebuilder:object:generate=false
 type LocalModelCache struct {
 	Name string
 	// Namespace is empty for a cache of the cluster.

@@ -13,6 +13,8 @@ import (
 )
 
 // Framework is one of the older fields of a predictor, which say format and source of a model in one.
+//
+// +kubebuilder:object:generate=false
 type Framework struct {
 	// Name is the JSON name of the field and the name of the format.
 	Name string

@@ -16,6 +16,8 @@ import (
 )
 
 // Rules is what validation has to know about the place where a service is to run.
+//
+// +kubebuilder:object:generate=false
 type Rules struct {
 	// Mode of services that name none.
 	Mode serving.DeploymentMode
