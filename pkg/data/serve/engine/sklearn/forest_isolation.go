@@ -88,7 +88,9 @@ func (t *fittedTree) isolations(modern bool) {
 	n := len(t.tree.Left)
 	t.tree.Value = make([]float64, n)
 	depth := make([]float64, n)
-	depth[0] = 1
+	if n > 0 {
+		depth[0] = 1
+	}
 	// Children come after their parents in every tree that the library grows; Compile refuses what is no tree at all.
 	for i := range n {
 		for _, c := range [2]int32{t.tree.Left[i], t.tree.Right[i]} {
