@@ -73,7 +73,7 @@ type GRPC interface {
 var ErrCut = errors.New("drain timed out: requests were still running and were cut off")
 
 // Fatal, as the cause with which the context of Run is cancelled, makes Run end without DrainDelay and return Err.
-type Fatal struct{ Err error }
+type Fatal struct{ Err error } //nolint:errname // a cause, not what Run returns
 
 func (f *Fatal) Error() string { return f.Err.Error() }
 

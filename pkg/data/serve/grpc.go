@@ -36,6 +36,7 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 		grpc.ConnectionTimeout(10 * time.Second),
 		grpc.SharedWriteBuffer(true),
 		grpc.UnaryInterceptor(s.aroundCall),
+		grpc.StreamInterceptor(s.aroundStream),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 			s.metrics.answered(wireGRPC, int(codes.Unimplemented))
 			return status.Error(codes.Unimplemented, "Method not found!")
@@ -61,6 +62,29 @@ func (s *Server) aroundCall(ctx context.Context, req any, info *grpc.UnaryServer
 	}()
 	return next(ctx, req)
 }
+
+// aroundStream ends streams that have no end of their own, the watching of health, when draining begins: they would hold the drain up.
+func (s *Server) aroundStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.lasting, cancel)()
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(p, info.FullMethod)
+			err = status.Error(codes.Internal, "Internal server error")
+		}
+		s.metrics.answered(wireGRPC, int(status.Code(err)))
+	}()
+	return next(srv, &endingStream{ServerStream: stream, ctx: ctx})
+}
+
+type endingStream struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // a stream has a context: this one ends sooner
+}
+
+// Context implements grpc.ServerStream.
+func (s *endingStream) Context() context.Context { return s.ctx }
 
 // tellHealth brings the gRPC health service up to date.
 func (s *Server) tellHealth() {

@@ -63,7 +63,7 @@ func newMetrics(o Options) *metrics {
 	m.postprocess = histogram("postprocess", "post-process")
 	m.predict = histogram("predict", "predict")
 	m.explain = histogram("explain", "explain")
-	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, (*counts)(m))
+	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, newCounts(m))
 	return m
 }
 
@@ -102,50 +102,64 @@ func (m *metrics) answered(w wire, code int) {
 }
 
 // counts is the part of metrics that is kept in plain numbers and told to Prometheus when it asks.
-type counts metrics
+type counts struct {
+	*metrics
 
-func (c *counts) descs() (requests, panics, running, queued, rejected, ready *prometheus.Desc) {
+	requests, panics, running, queued, rejected, ready *prometheus.Desc
+}
+
+func newCounts(m *metrics) *counts {
 	model := []string{"model_name"}
-	return prometheus.NewDesc("kserve_requests_total", "Requests answered, by protocol and HTTP status or gRPC code.", []string{"protocol", "code"}, nil),
-		prometheus.NewDesc("kserve_panics_total", "Requests that ended in a fault of the server's own and were answered 500.", nil, nil),
-		prometheus.NewDesc("kserve_predictions_running", "Predictions that run now.", model, nil),
-		prometheus.NewDesc("kserve_predictions_queued", "Predictions that wait for their turn.", model, nil),
-		prometheus.NewDesc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long.", model, nil),
-		prometheus.NewDesc("kserve_model_ready", "1 for a model that can be used, else 0.", []string{"model_name", "version"}, nil)
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	return &counts{
+		metrics:  m,
+		requests: desc("kserve_requests_total", "Requests answered, by protocol and HTTP status or gRPC code.", "protocol", "code"),
+		panics:   desc("kserve_panics_total", "Requests that ended in a fault of the server's own and were answered 500."),
+		running:  desc("kserve_predictions_running", "Predictions that run now.", model...),
+		queued:   desc("kserve_predictions_queued", "Predictions that wait for their turn.", model...),
+		rejected: desc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long.", model...),
+		ready:    desc("kserve_model_ready", "1 for a model that can be used, else 0.", "model_name", "version"),
+	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *counts) Describe(ch chan<- *prometheus.Desc) {
-	a, b, d, e, f, g := c.descs()
-	for _, desc := range []*prometheus.Desc{a, b, d, e, f, g} {
+	for _, desc := range []*prometheus.Desc{c.requests, c.panics, c.running, c.queued, c.rejected, c.ready} {
 		ch <- desc
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *counts) Collect(ch chan<- prometheus.Metric) {
-	requests, panics, running, queued, rejected, ready := c.descs()
+	counter := func(desc *prometheus.Desc, n uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
+	}
+	gauge := func(desc *prometheus.Desc, n int, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)
+	}
 	for w := range wires {
 		for code := range codeCount {
-			if n := c.requests[w][code].Load(); n > 0 {
-				ch <- prometheus.MustNewConstMetric(requests, prometheus.CounterValue, float64(n), w.String(), strconv.Itoa(code))
+			if n := c.metrics.requests[w][code].Load(); n > 0 {
+				counter(c.requests, n, w.String(), strconv.Itoa(code))
 			}
 		}
 	}
-	ch <- prometheus.MustNewConstMetric(panics, prometheus.CounterValue, float64(c.panics.Load()))
+	counter(c.panics, c.metrics.panics.Load())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, l := range c.lanes {
 		inside, waiting, refused := l.load()
-		ch <- prometheus.MustNewConstMetric(running, prometheus.GaugeValue, float64(inside), name)
-		ch <- prometheus.MustNewConstMetric(queued, prometheus.GaugeValue, float64(waiting), name)
-		ch <- prometheus.MustNewConstMetric(rejected, prometheus.CounterValue, float64(refused), name)
+		gauge(c.running, inside, name)
+		gauge(c.queued, waiting, name)
+		counter(c.rejected, refused, name)
 	}
 	for _, e := range c.index() {
-		value := 0.0
+		ready := 0
 		if e.State == repository.Ready {
-			value = 1
+			ready = 1
 		}
-		ch <- prometheus.MustNewConstMetric(ready, prometheus.GaugeValue, value, e.Name, e.Version)
+		gauge(c.ready, ready, e.Name, e.Version)
 	}
 }

@@ -36,6 +36,9 @@ type Server struct {
 	health  *health.Server
 	server  *httpserver.Server
 
+	lasting context.Context //nolint:containedctx // it ends when draining begins
+	drained context.CancelFunc
+
 	started, draining atomic.Bool
 	expected          atomic.Pointer[string] // a model that must be loaded before the server is ready
 }
@@ -50,6 +53,7 @@ func New(opts Options) *Server {
 		scrape:  telemetry.Handler(opts.Registry),
 		health:  health.NewServer(),
 	}
+	s.lasting, s.drained = context.WithCancel(context.Background())
 	s.bodies.MaxBytes, s.bodies.Stall = opts.MaxBody, opts.BodyStall
 	s.scopes.New = func() any { return &scope{} }
 	s.models = repository.New(repository.Options{
@@ -105,6 +109,7 @@ func (s *Server) Ready() bool {
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.tellHealth()
+	s.drained()
 }
 
 // Close unloads every model. Call it when no request runs.
@@ -217,10 +222,10 @@ func (s *Server) Listen(ctx context.Context) error {
 	return s.server.Listen(ctx)
 }
 
-// HTTPAddr and GRPCAddr are the addresses after Listen.
+// HTTPAddr is the address of the HTTP port after Listen; nil where it is not served.
 func (s *Server) HTTPAddr() net.Addr { return s.server.HTTPAddr() }
 
-// GRPCAddr is nil where gRPC is not served.
+// GRPCAddr is the address of the gRPC port after Listen; nil where it is not served.
 func (s *Server) GRPCAddr() net.Addr { return s.server.GRPCAddr() }
 
 // Run opens the ports, loads the models, serves until ctx ends and drains. The ports answer while models load, not ready. A start that

@@ -5,6 +5,7 @@ package serve_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -201,6 +203,58 @@ func TestADrainAnswersWhatItAccepted(t *testing.T) {
 	require.NoError(t, conn.Close())
 	http.DefaultClient.CloseIdleConnections()
 	require.Eventually(t, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before+1 }, waitFor, 10*time.Millisecond, "goroutines are left")
+}
+
+// A client that watches the health would hold up the drain: its stream ends with it.
+func TestAWatcherOfTheHealthDoesNotHoldTheDrainUp(t *testing.T) {
+	p := run(t, serve.Options{})
+	conn, err := grpc.NewClient(p.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close()
+	watch, err := grpc_health_v1.NewHealthClient(conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	require.NoError(t, err)
+	state, err := watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, state.GetStatus())
+	p.stop()
+	require.NoError(t, <-p.done)
+}
+
+// Clients that keep their connections ask on until the port is closed: up to then every request is answered.
+func TestNoRequestIsLostByADrainUnderTraffic(t *testing.T) {
+	opts := serve.Options{Models: []serve.Model{{Name: "m", Model: &sum{word: "sum"}}}}
+	opts.Server.DrainDelay = 200 * time.Millisecond
+	p := run(t, opts)
+	require.Eventually(t, p.Ready, waitFor, tick)
+	var answered atomic.Int64
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for {
+				resp, err := client.Post(p.url+"/v1/models/m:predict", "application/json", strings.NewReader(v1Body))
+				if errors.Is(err, syscall.ECONNREFUSED) {
+					return
+				}
+				if err != nil {
+					t.Errorf("lost a request: %v", err)
+					return
+				}
+				text, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != 200 {
+					t.Errorf("answered %s %s %v", resp.Status, text, err)
+					return
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return answered.Load() > 200 }, waitFor, tick)
+	p.stop()
+	clients.Wait()
+	require.NoError(t, <-p.done)
 }
 
 func TestStart(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 )
 
 // NoFile is the error of a directory that holds no model file.
-type NoFile struct {
+type NoFile struct { //nolint:errname // it reads better where it is used
 	Dir string
 	// Endings are those that were looked for.
 	Endings []string

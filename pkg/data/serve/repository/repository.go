@@ -19,6 +19,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -230,9 +231,6 @@ func notReady(name string) *protocol.Error {
 //
 // The error is for the operator and says what is wrong with which file.
 func (r *Repository) Add(ctx context.Context, src Source) error {
-	if src.Name == "" || strings.ContainsAny(src.Name, "/\x00") {
-		return fmt.Errorf("model name %q: expected a name without slashes", src.Name)
-	}
 	one := r.lock(src.Name)
 	one.Lock()
 	defer one.Unlock()
@@ -247,6 +245,12 @@ func (r *Repository) lock(name string) *sync.Mutex {
 func (r *Repository) UseRoot(dir string) { r.root.Store(&dir) }
 
 func (r *Repository) add(ctx context.Context, src Source) error {
+	if src.Name == "" || strings.ContainsAny(src.Name, "/\x00") || !utf8.ValidString(src.Name) {
+		return fmt.Errorf("model name %q: expected text without slashes", src.Name)
+	}
+	if strings.ContainsAny(src.Version, "/\x00") || !utf8.ValidString(src.Version) {
+		return fmt.Errorf("version %q of model %s: expected text without slashes", src.Version, src.Name)
+	}
 	r.change(src.Name, src.Version, func(s *slot) {
 		if s.loaded == nil {
 			s.state, s.reason = Loading, ""

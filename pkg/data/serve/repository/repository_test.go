@@ -173,8 +173,8 @@ func TestLinksOfAMountedVolumeAreFollowed(t *testing.T) {
 }
 
 func TestNamesThatNoURLCanHold(t *testing.T) {
-	for _, name := range []string{"", "a/b", "\x00"} {
-		require.ErrorContains(t, New(Options{}).Add(t.Context(), Source{Name: name, Model: &fakeModel{}}), "expected a name without slashes")
+	for _, name := range []string{"", "a/b", "\x00", "\xff"} {
+		require.ErrorContains(t, New(Options{}).Add(t.Context(), Source{Name: name, Model: &fakeModel{}}), "expected text without slashes")
 	}
 }
 
