@@ -153,7 +153,6 @@ func Build(ctx context.Context, root, name, dir string) (string, error) {
 	binary := filepath.Join(dir, name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/"+name)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}

@@ -17,9 +17,10 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/render"
 )
 
-// Explanation is what explain prints for one service.
+// Explanation is what explain prints for one service or graph.
 type Explanation struct {
-	Service   string     `json:"service"`
+	Kind      string     `json:"kind"`
+	Name      string     `json:"name"`
 	Decisions []Decision `json:"decisions"`
 	Objects   []string   `json:"objects,omitempty"`
 	Blocked   *Blocked   `json:"blocked,omitempty"`
@@ -73,8 +74,8 @@ func explainAll(o options, streams output.Streams) error {
 	}
 	all := []Explanation{}
 	blocked := false
-	for _, service := range world.Services {
-		e := explain(world, service)
+	for _, item := range world.Items() {
+		e := explain(world, item)
 		blocked = blocked || e.Blocked != nil
 		all = append(all, e)
 	}
@@ -92,9 +93,9 @@ func explainAll(o options, streams output.Streams) error {
 	return nil
 }
 
-func explain(world *offline.World, service offline.Service) Explanation {
-	e := Explanation{Service: service.Object.Namespace + "/" + service.Object.Name}
-	p, err := world.Plan(service)
+func explain(world *offline.World, item offline.Item) Explanation {
+	e := Explanation{Kind: item.Object.Kind.Kind, Name: item.Object.Namespace + "/" + item.Object.Name}
+	p, err := item.Plan()
 	var decisions []plan.Decision
 	if err == nil {
 		decisions = p.Decisions
@@ -108,11 +109,15 @@ func explain(world *offline.World, service offline.Service) Explanation {
 	if err != nil {
 		e.Blocked = &Blocked{Reason: "Blocked", Message: err.Error()}
 		var b *plan.Blocked
-		if errors.As(err, &b) {
+		var waiting *plan.Waiting
+		switch {
+		case errors.As(err, &b):
 			e.Blocked = &Blocked{Reason: b.Reason, Message: b.Message}
 			if p == nil {
 				decisions = b.Decisions
 			}
+		case errors.As(err, &waiting):
+			e.Blocked = &Blocked{Reason: waiting.Reason, Message: waiting.Message}
 		}
 	}
 	for _, d := range decisions {
@@ -132,7 +137,7 @@ func printExplanations(w io.Writer, all []Explanation) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w, e.Service)
+		fmt.Fprintln(w, e.Kind, e.Name)
 		for _, d := range e.Decisions {
 			subject := d.Subject
 			if d.Role != "" && d.Role != "predictor" {

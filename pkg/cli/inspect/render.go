@@ -23,8 +23,8 @@ func RenderCommand(streams output.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render -f FILE...",
 		Short: "Print the objects that a cluster would get",
-		Long: `Print the Deployments, Services, routes and autoscalers that the controller would create for each InferenceService,
-made by the same code. Runtimes, secrets, service accounts and the ConfigMap inferenceservice-config are taken from the files
+		Long: `Print the Deployments, Services, routes and autoscalers that the controller would create for each InferenceService
+and InferenceGraph, made by the same code. Runtimes, secrets, service accounts and the ConfigMap inferenceservice-config are taken from the files
 where they are there; the shipped runtimes and settings stand for the rest.`,
 		Example: `  kserve render -f deploy/samples/iris.yaml
   kserve render -f isvc.yaml -o json | jq '.items[].kind'`,
@@ -47,8 +47,8 @@ func renderAll(o options, streams output.Streams) error {
 	}
 	var objects []plan.Object
 	blocked := 0
-	for _, service := range world.Services {
-		p, err := world.Plan(service)
+	for _, item := range world.Items() {
+		p, err := item.Plan()
 		if err == nil {
 			var made []plan.Object
 			if made, err = render.Objects(p, world.Settings); err == nil {
@@ -57,7 +57,7 @@ func renderAll(o options, streams output.Streams) error {
 			}
 		}
 		blocked++
-		fmt.Fprintf(streams.Err, "%s: %v\n", service.Object.ID(), err)
+		fmt.Fprintf(streams.Err, "%s: %v\n", item.Object.ID(), err)
 	}
 	if err := printObjects(o.output, streams, objects); err != nil {
 		return err

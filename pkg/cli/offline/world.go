@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
@@ -151,6 +152,43 @@ func (w *World) Surroundings(namespace string) plan.Surroundings {
 // Plan decides what a service becomes. The error is a *plan.Blocked or a *plan.Waiting.
 func (w *World) Plan(s Service) (*plan.Plan, error) {
 	return resolve.Service(w.Snapshot(s), w.Settings)
+}
+
+// PlanGraph decides what a graph becomes when every service of the files that it names is up.
+func (w *World) PlanGraph(g Graph) (*plan.Plan, error) {
+	snap := &plan.GraphSnapshot{
+		Graph: g.Value, Services: map[string]*servingv1beta1.InferenceService{},
+		Runtimes: w.runtimes[g.Object.Namespace], ClusterRuntimes: w.cluster,
+	}
+	for _, s := range w.Services {
+		if s.Object.Namespace != g.Object.Namespace {
+			continue
+		}
+		service := s.Defaulted.DeepCopy()
+		if p, err := w.Plan(s); err == nil {
+			service.Status.Address = &serving.Address{URL: p.Route.Address}
+		}
+		snap.Services[service.Name] = service
+	}
+	return resolve.Graph(snap, w.Settings)
+}
+
+// Item is a service or graph and the way to plan it.
+type Item struct {
+	Object *manifest.Object
+	Plan   func() (*plan.Plan, error)
+}
+
+// Items are the services and then the graphs.
+func (w *World) Items() []Item {
+	var all []Item
+	for _, s := range w.Services {
+		all = append(all, Item{s.Object, func() (*plan.Plan, error) { return w.Plan(s) }})
+	}
+	for _, g := range w.Graphs {
+		all = append(all, Item{g.Object, func() (*plan.Plan, error) { return w.PlanGraph(g) }})
+	}
+	return all
 }
 
 // namespaced is the part of metav1.Object that named needs.

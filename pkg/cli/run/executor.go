@@ -109,6 +109,7 @@ func (e *executor) fail(id string, err error) {
 	phase, detail := Failed, err.Error()
 	var r *refusal
 	var b *plan.Blocked
+	var waiting *plan.Waiting
 	switch {
 	case errors.As(err, &r):
 		phase = Refused
@@ -116,6 +117,8 @@ func (e *executor) fail(id string, err error) {
 		phase = Stopped
 	case errors.As(err, &b):
 		detail = b.Message
+	case errors.As(err, &waiting):
+		detail = waiting.Message
 	}
 	e.board.set(id, func(row *Row) { row.Phase, row.Detail, row.URL, row.Model = phase, detail, "", "" })
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
-	"github.com/kserve-go/kserve-go/pkg/control/settings"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/route"
 )
@@ -125,28 +125,31 @@ func answerError(w http.ResponseWriter, err *protocol.Error) {
 
 // graph adds one InferenceGraph to the table and to the board.
 func (e *executor) graph(world *offline.World, g offline.Graph, served map[string]*work, table *routes) {
-	key := g.Object.Namespace + "/" + g.Object.Name
-	e.board.set(g.Object.ID(), func(r *Row) { *r = Row{Kind: "InferenceGraph", Name: key, Phase: Planned, Runtime: "router"} })
-	missing, handler, err := e.compile(g, served)
+	id, key := g.Object.ID(), g.Object.Namespace+"/"+g.Object.Name
+	e.board.set(id, func(r *Row) { *r = Row{Kind: "InferenceGraph", Name: key, Phase: Planned, Runtime: "router"} })
+	p, err := world.PlanGraph(g)
+	if err == nil && p.Stopped {
+		err = errStopped
+	}
 	if err != nil {
-		e.fail(g.Object.ID(), err)
+		e.fail(id, err)
 		return
 	}
-	host, err := graphHost(world, g)
+	handler, err := e.compile(p)
 	if err != nil {
-		e.fail(g.Object.ID(), err)
+		e.fail(id, err)
 		return
 	}
-	for _, name := range []string{host, g.Object.Name + "." + g.Object.Namespace, g.Object.Name + "." + g.Object.Namespace + ".svc.cluster.local"} {
+	for _, name := range hosts(world, p, &p.Components[0]) {
 		table.hosts[strings.ToLower(name)] = handler
 	}
 	table.paths[key] = handler
-	if len(missing) > 0 {
-		e.fail(g.Object.ID(), fmt.Errorf("calls %s, not served here; add its InferenceService to the files", strings.Join(missing, ", ")))
+	if missing := unserved(g, served); len(missing) > 0 {
+		e.fail(id, fmt.Errorf("calls %s, which is not served now; see its own row", strings.Join(missing, ", ")))
 		return
 	}
-	e.board.set(g.Object.ID(), func(r *Row) {
-		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, host
+	e.board.set(id, func(r *Row) {
+		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, p.Route.Host
 		r.Model = fmt.Sprintf("%d nodes", len(g.Value.Spec.Nodes))
 		if len(g.Value.Spec.Nodes) == 1 {
 			r.Model = "1 node"
@@ -154,53 +157,47 @@ func (e *executor) graph(world *offline.World, g offline.Graph, served map[strin
 	})
 }
 
-// compile makes the handler of a graph; missing are the services that its steps name and that are not served.
-func (e *executor) compile(g offline.Graph, served map[string]*work) (missing []string, h http.Handler, err error) {
-	// The router's own form of a graph has the field names of the API.
-	raw, err := json.Marshal(struct {
-		Nodes    any `json:"nodes"`
-		Timeouts any `json:"routerTimeouts,omitempty"`
-	}{g.Value.Spec.Nodes, g.Value.Spec.RouterTimeouts})
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode the graph: %w", err)
-	}
-	var form handoff.Graph
-	if err := json.Unmarshal(raw, &form); err != nil {
-		return nil, nil, fmt.Errorf("read the graph: %w", err)
-	}
-	for _, node := range form.Nodes {
-		for i := range node.Steps {
-			s := &node.Steps[i]
-			if s.ServiceName == "" || s.NodeName != "" || s.ServiceURL != "" {
-				continue
-			}
-			path := "/v1/models/" + s.ServiceName + ":predict"
-			if w, ok := served[g.Object.Namespace+"/"+s.ServiceName]; ok {
-				path = w.path()
-			} else if !slices.Contains(missing, s.ServiceName) {
+// unserved are the services that a graph's steps name and that do not answer now.
+func unserved(g offline.Graph, served map[string]*work) []string {
+	var missing []string
+	for _, node := range g.Value.Spec.Nodes {
+		for _, s := range node.Steps {
+			if s.ServiceName != "" && s.ServiceURL == "" && served[g.Object.Namespace+"/"+s.ServiceName] == nil {
 				missing = append(missing, s.ServiceName)
 			}
-			s.ServiceURL = "http://" + s.ServiceName + "." + g.Object.Namespace + ".svc.cluster.local" + path
 		}
 	}
 	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+// compile makes the handler of a graph from what its router would be told.
+func (e *executor) compile(p *plan.Plan) (http.Handler, error) {
+	router := p.Components[0].Front()
+	var form handoff.Graph
+	for i, arg := range router.Args {
+		if arg == handoff.Flag(handoff.FlagGraphJSON) && i+1 < len(router.Args) {
+			if err := json.Unmarshal([]byte(router.Args[i+1]), &form); err != nil {
+				return nil, fmt.Errorf("read the graph: %w", err)
+			}
+		}
+	}
 	graph, err := route.Compile(form)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	options := route.HandlerOptions{Transport: e.transport, Log: e.log.With(zap.String("graph", g.Object.Name))}
+	options := route.HandlerOptions{Transport: e.transport, Log: e.log.With(zap.String("graph", p.Owner.Name))}
+	for _, v := range router.Env {
+		if v.Name == handoff.EnvPropagateHeaders {
+			if options.Propagate, err = route.ParsePropagate(v.Value); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if t := form.Timeouts; t != nil && t.ServiceClient != nil {
 		options.StepTimeout = time.Duration(*t.ServiceClient) * time.Second
 	}
-	return missing, route.NewHandler(graph, options), nil
-}
-
-func graphHost(world *offline.World, g offline.Graph) (string, error) {
-	in := world.Settings.Ingress
-	return settings.Expand(in.DomainTemplate, settings.Place{
-		Name: g.Object.Name, Namespace: g.Object.Namespace, IngressDomain: in.Domain,
-		Annotations: g.Value.Annotations, Labels: g.Value.Labels,
-	})
+	return route.NewHandler(graph, options), nil
 }
 
 // loopback is a transport for which the names of the table's services mean this process's own port.
