@@ -81,33 +81,35 @@ func TestStorageContainerIsRead(t *testing.T) {
 
 // TestOurServerStandsBehindItsFormats pins which formats our own server takes, and that a service without a protocol finds it.
 func TestOurServerStandsBehindItsFormats(t *testing.T) {
+	all := runtimes(t)
 	for format, image := range map[string]string{
 		"sklearn": "kserve-go/model-server:latest", "xgboost": "kserve-go/model-server:latest", "lightgbm": "kserve-go/model-server:latest",
 		"pmml": "kserve-go/model-server:latest", "onnx": "kserve-go/model-server-onnx:latest",
 	} {
 		for _, protocol := range []serving.ProtocolVersion{"", serving.ProtocolV1} {
-			p := rendered(t, service(format, nil, protocol, ""))
+			p := rendered(t, service(format, nil, protocol, ""), all)
 			require.Equal(t, image, p.Component(serving.Predictor).Pod.Containers[0].Image, "%s %s", format, protocol)
 		}
 	}
-	p := rendered(t, service("onnx", nil, serving.ProtocolV2, ""))
+	p := rendered(t, service("onnx", nil, serving.ProtocolV2, ""), all)
 	require.Equal(t, "kserve-onnxserver", p.Component(serving.Predictor).Runtime.Name)
-	p = rendered(t, service("sklearn", nil, serving.ProtocolV2, ""))
+	p = rendered(t, service("sklearn", nil, serving.ProtocolV2, ""), all)
 	require.Equal(t, "kserve-mlserver", p.Component(serving.Predictor).Runtime.Name, "existing services that ask for v2 keep their server")
 }
 
 // TestEveryRuntimeRenders renders each format of each runtime, named by the service, and finds no placeholder left.
 func TestEveryRuntimeRenders(t *testing.T) {
-	for _, rt := range runtimes(t) {
+	all := runtimes(t)
+	for _, rt := range all {
 		for i := range rt.Spec.SupportedModelFormats {
 			f := &rt.Spec.SupportedModelFormats[i]
-			t.Run(fmt.Sprintf("%s/%s-%v", rt.Name, f.Name, f.Version), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s-%v", rt.Name, f.Name, i), func(t *testing.T) {
 				svc := service(f.Name, f.Version, "", rt.Name)
 				if rt.Spec.WorkerSpec != nil {
 					svc.Spec.Predictor.WorkerSpec = &servingv1beta1.WorkerSpec{}
 					svc.Annotations[serving.AnnotationAutoscalerClass] = string(serving.AutoscalerNone)
 				}
-				p := rendered(t, svc)
+				p := rendered(t, svc, all)
 				c := p.Component(serving.Predictor)
 				require.Equal(t, rt.Name, c.Runtime.Name)
 				raw, err := yaml.Marshal(c.Pod)
@@ -141,9 +143,9 @@ func service(format string, version *string, protocol serving.ProtocolVersion, r
 	return svc
 }
 
-func rendered(t *testing.T, svc *servingv1beta1.InferenceService) *plan.Plan {
+func rendered(t *testing.T, svc *servingv1beta1.InferenceService, all []servingv1alpha1.ClusterServingRuntime) *plan.Plan {
 	t.Helper()
-	p, err := resolve.Service(&plan.Snapshot{Service: svc, ClusterRuntimes: runtimes(t)}, settings.Defaults())
+	p, err := resolve.Service(&plan.Snapshot{Service: svc, ClusterRuntimes: all}, settings.Defaults())
 	require.NoError(t, err)
 	return p
 }

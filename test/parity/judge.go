@@ -299,19 +299,15 @@ func put(o doc, path string, value any) {
 
 func take(o doc, path string) {
 	list := parts(path)
-	parent, ok := at(o, strings.Join(nil, ""))
-	if len(list) > 1 {
-		var v any = o
-		for _, p := range list[:len(list)-1] {
-			inner, _, found := step(v, p)
-			if !found {
-				return
-			}
-			v = inner
+	var v any = o
+	for _, p := range list[:len(list)-1] {
+		inner, _, found := step(v, p)
+		if !found {
+			return
 		}
-		parent, ok = v, true
+		v = inner
 	}
-	if m, isMap := parent.(doc); ok && isMap {
+	if m, isMap := v.(doc); isMap {
 		delete(m, list[len(list)-1])
 	}
 }

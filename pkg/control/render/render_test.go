@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,9 +48,10 @@ func (w *world) decide() (*plan.Plan, error) {
 
 // TestFromYAMLToObjects plans and renders each case of testdata: plan.yaml holds the decisions, out/ the objects and the pods as admission leaves them.
 func TestFromYAMLToObjects(t *testing.T) {
+	base := shipped(t)
 	golden.Run(t, "testdata", func(t *testing.T, c *golden.Case) {
 		t.Helper()
-		w := read(t, c.Input("in.yaml"))
+		w := read(t, base, c.Input("in.yaml"))
 		p, err := w.decide()
 		var blocked *plan.Blocked
 		if errors.As(err, &blocked) {
@@ -98,18 +100,29 @@ func (w *world) admitted(t *testing.T, d *appsv1.Deployment) *corev1.Pod {
 	return pod
 }
 
-func read(t *testing.T, raw []byte) *world {
+// shipped is a cluster as it is installed; cases start from it.
+func shipped(t *testing.T) *world {
+	t.Helper()
+	w := &world{}
+	for _, raw := range append(deploy.Runtimes(), deploy.StorageContainer()) {
+		w.add(t, raw, nil)
+	}
+	return w
+}
+
+func read(t *testing.T, base *world, raw []byte) *world {
 	t.Helper()
 	w := &world{services: map[string]*servingv1beta1.InferenceService{}, snap: plan.Snapshot{
 		ReadyCanaries: map[string]bool{},
 		Surroundings:  plan.Surroundings{ServiceAccounts: map[string]corev1.ServiceAccount{}, Secrets: map[string]corev1.Secret{}},
 	}}
 	config := map[string]string{}
-	var shipped corev1.ConfigMap
-	require.NoError(t, yaml.UnmarshalStrict(deploy.Config(), &shipped))
-	maps.Copy(config, shipped.Data)
-	docs := append(deploy.Runtimes(), deploy.StorageContainer())
-	for _, raw := range append(docs, bytes.Split(raw, []byte("\n---\n"))...) {
+	var operator corev1.ConfigMap
+	require.NoError(t, yaml.UnmarshalStrict(deploy.Config(), &operator))
+	maps.Copy(config, operator.Data)
+	w.snap.ClusterRuntimes = slices.Clone(base.snap.ClusterRuntimes)
+	w.snap.StorageContainers = slices.Clone(base.snap.StorageContainers)
+	for _, raw := range bytes.Split(raw, []byte("\n---\n")) {
 		w.add(t, raw, config)
 	}
 	var err error
@@ -195,7 +208,7 @@ func toYAML(t *testing.T, v any) []byte {
 
 // TestNothingIsMadeForAStoppedService also covers what slips past admission.
 func TestNothingIsMadeForAStoppedService(t *testing.T) {
-	w := read(t, []byte(minimal(`serving.kserve.io/stop: "TRUE"`)))
+	w := read(t, shipped(t), []byte(minimal(`serving.kserve.io/stop: "TRUE"`)))
 	p, err := resolve.Service(&w.snap, w.settings)
 	require.NoError(t, err)
 	objects, err := render.Objects(p, w.settings)
@@ -223,7 +236,7 @@ spec:
 // BenchmarkPlanAndRender is the planner's share of a reconcile: decide and render one service of Standard mode.
 func BenchmarkPlanAndRender(b *testing.B) {
 	t := &testing.T{}
-	w := read(t, []byte(minimal()))
+	w := read(t, shipped(t), []byte(minimal()))
 	b.ReportAllocs()
 	for b.Loop() {
 		p, err := resolve.Service(&w.snap, w.settings)
