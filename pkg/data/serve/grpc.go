@@ -38,7 +38,6 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 		grpc.UnaryInterceptor(s.aroundCall),
 		grpc.StreamInterceptor(s.aroundStream),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
-			s.metrics.answered(wireGRPC, int(codes.Unimplemented))
 			return status.Error(codes.Unimplemented, "Method not found!")
 		}),
 	}
