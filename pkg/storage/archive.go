@@ -20,14 +20,14 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/storage/unpack"
 )
 
-// archiveOf says whether the listing is one archive. The name decides; a name without an extension leaves it to the content type.
+// archiveOf says whether all there is to fetch is one archive. The name decides; a name without an extension leaves it to the content type.
 // What the bytes really are is checked before anything is written. Formats that are archives inside but files to their
 // libraries (.npz, .keras, .pt) have names of their own and stay files.
-func archiveOf(list provider.Listing) unpack.Format {
-	if len(list.Objects) != 1 {
+func archiveOf(objects []provider.Object) unpack.Format {
+	if len(objects) != 1 {
 		return unpack.None
 	}
-	o := list.Objects[0]
+	o := objects[0]
 	if f := unpack.FormatOf(o.Path); f != unpack.None {
 		return f
 	}

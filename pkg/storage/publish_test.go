@@ -270,6 +270,27 @@ func TestProgress(t *testing.T) {
 	require.NotZero(t, logs.FilterMessage("progress").FilterFieldKey("percent").Len())
 }
 
+func TestReportersServeOneFetchAfterAnother(t *testing.T) {
+	core, logs := observer.New(zapcore.InfoLevel)
+	lines := storage.Lines(zap.New(core), time.Second)
+	for range 2 {
+		for _, at := range []time.Duration{0, 900 * time.Millisecond, 1100 * time.Millisecond, 1500 * time.Millisecond, 2200 * time.Millisecond} {
+			lines(storage.Progress{Phase: storage.PhaseFetching, Elapsed: at, BytesTotal: 10})
+		}
+		lines(storage.Progress{Phase: storage.PhaseDone, Elapsed: 3 * time.Second})
+	}
+	require.Equal(t, 4, logs.Len(), "two lines for each fetch")
+}
+
+func TestOneArchiveInAFolder(t *testing.T) {
+	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "target")
+	write(t, src, map[string]string{"m.tar.gz": string(gz(t, tarOf(t, [2]string{"model.bin", "m"}))), "README.md": "about"})
+	f := storage.New(quick(t, func(o *storage.Options) { o.Ignore = []string{"*.md"} }))
+	_, err := f.Fetch(t.Context(), src, dir)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"model.bin": "m"}, tree(t, dir))
+}
+
 func TestReport(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "termination-log")
 	report := storage.Report("https://u:p@h/m?sig=secret", "/mnt/models", storage.Result{},

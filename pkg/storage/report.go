@@ -30,7 +30,7 @@ func Bar(w io.Writer, width func() int) func(Progress) {
 		drawn = n
 		end := ""
 		if p.Phase == PhaseDone || p.Phase == PhaseFailed {
-			end = "\n"
+			end, drawn = "\n", 0
 		}
 		_, _ = fmt.Fprint(w, "\r", line, pad, end)
 	}
@@ -67,7 +67,11 @@ func Lines(log *zap.Logger, every time.Duration) func(Progress) {
 	var phase Phase
 	var next time.Duration
 	return func(p Progress) {
-		if p.Phase == phase && p.Elapsed < next || p.Phase == PhaseDone || p.Phase == PhaseFailed {
+		if p.Phase == PhaseDone || p.Phase == PhaseFailed {
+			phase, next = "", 0 // ready for another fetch
+			return
+		}
+		if p.Phase == phase && p.Elapsed < next {
 			return
 		}
 		if p.Phase != phase && p.Phase != PhaseFetching && p.Elapsed < every {

@@ -52,7 +52,7 @@ func (r *run) once(ctx context.Context) (Result, error) {
 	for _, o := range objects {
 		entry.Objects = append(entry.Objects, recordObject{o.Path, o.Size, o.Version})
 	}
-	if format := archiveOf(list); format != unpack.None {
+	if format := archiveOf(objects); format != unpack.None {
 		entry.Unpacked, err = r.archive(ctx, objects[0], format)
 	} else {
 		err = r.files(ctx, objects)

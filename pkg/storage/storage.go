@@ -59,7 +59,8 @@ type Options struct {
 	MaxFiles int
 	// Unpack bounds what an archive may become.
 	Unpack unpack.Limits
-	// Progress is called at most every ProgressEvery (200 ms), from one goroutine, and once more at the end.
+	// Progress is called at most every ProgressEvery (200 ms), and once more at the end; one fetch at a time calls it from one
+	// goroutine, concurrent fetches each from their own.
 	Progress      func(Progress)
 	ProgressEvery time.Duration
 }
