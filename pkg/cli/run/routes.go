@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -140,6 +141,14 @@ func (e *executor) graph(world *offline.World, g offline.Graph, served map[strin
 		e.fail(id, err)
 		return
 	}
+	// A graph's plan has addresses, no hosts of its own.
+	host := ""
+	for _, address := range []string{p.Route.Address, p.Route.URL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			host = hostOf(u.Host)
+			table.hosts[host] = handler
+		}
+	}
 	for _, name := range hosts(world, p, &p.Components[0]) {
 		table.hosts[strings.ToLower(name)] = handler
 	}
@@ -149,7 +158,7 @@ func (e *executor) graph(world *offline.World, g offline.Graph, served map[strin
 		return
 	}
 	e.board.set(id, func(r *Row) {
-		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, p.Route.Host
+		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, host
 		r.Model = fmt.Sprintf("%d nodes", len(g.Value.Spec.Nodes))
 		if len(g.Value.Spec.Nodes) == 1 {
 			r.Model = "1 node"

@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,7 +140,7 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 		return err
 	}
 	if err := s.server.Listen(ctx); err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
+		if errors.Is(err, httpserver.ErrPortTaken) {
 			return exit.Errorf(exit.Busy, "%w", err)
 		}
 		return exit.Errorf(exit.Failed, "%w", err)

@@ -69,6 +69,9 @@ type GRPC interface {
 	Stop()
 }
 
+// ErrPortTaken says that a port cannot be opened because something else listens there.
+var ErrPortTaken = errors.New("another process has this port")
+
 // ErrCut says that a drain ended with requests still running, and that they were cut off.
 var ErrCut = errors.New("drain timed out: requests were still running and were cut off")
 
@@ -194,7 +197,7 @@ func (s *Server) listen(ctx context.Context, what string, e Endpoint) (net.Liste
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen for %s on %s: another process has this port: stop it%s", what, e.Addr, hint)
+		return nil, fmt.Errorf("listen for %s on %s: %w: stop it%s", what, e.Addr, ErrPortTaken, hint)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("listen for %s on %s: not allowed to open this port: take one above 1023%s", what, e.Addr, hint)
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &dns):

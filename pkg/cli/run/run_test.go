@@ -1,0 +1,324 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+)
+
+const samplesDir = "../../../deploy/samples"
+
+// running is a `kserve run` inside the test.
+type running struct {
+	t      *testing.T
+	url    string
+	stop   context.CancelFunc
+	ended  chan error
+	events chan map[string]any
+	rows   map[string]map[string]any
+	stderr *bytes.Buffer
+}
+
+// start runs o and waits until it serves. The caller may call end.
+func start(t *testing.T, o Options) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	r := &running{t: t, stop: cancel, ended: make(chan error, 1), events: make(chan map[string]any, 1024), rows: map[string]map[string]any{}, stderr: &bytes.Buffer{}}
+	if o.Address == "" {
+		o.Address = "127.0.0.1"
+	}
+	if o.CacheDir == "" {
+		o.CacheDir = t.TempDir()
+	}
+	o.DrainTimeout, o.Output, o.Log.Level = 5*time.Second, output.JSON, "error"
+	go func() {
+		err := Run(ctx, o, output.Streams{In: strings.NewReader(""), Out: writer, Err: r.stderr})
+		_ = writer.Close()
+		r.ended <- err
+	}()
+	go func() {
+		defer close(r.events)
+		for lines := bufio.NewScanner(reader); lines.Scan(); {
+			event := map[string]any{}
+			if json.Unmarshal(lines.Bytes(), &event) == nil {
+				r.events <- event
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel() })
+	return r
+}
+
+// until reads events up to the named one and keeps the rows; it is nil when the run ended first.
+func (r *running) until(name string) map[string]any {
+	r.t.Helper()
+	timeout := time.After(60 * time.Second)
+	for {
+		select {
+		case event, ok := <-r.events:
+			if !ok {
+				return nil
+			}
+			switch event["event"] {
+			case "listening":
+				r.url, _ = event["url"].(string)
+			case "status":
+				key, _ := event["name"].(string)
+				r.rows[key] = event
+			}
+			if event["event"] == name {
+				return event
+			}
+		case <-timeout:
+			r.t.Fatalf("no event %s", name)
+		}
+	}
+}
+
+func (r *running) end() error {
+	r.stop()
+	for range r.events { //nolint:revive // the writer must not block
+	}
+	return <-r.ended
+}
+
+func post(t *testing.T, url, host, body string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Host = host
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(text)
+}
+
+func TestEverySampleAnswersAsItsLibrary(t *testing.T) {
+	r := start(t, Options{Files: []string{samplesDir}})
+	serving := r.until("serving")
+	require.NotNil(t, serving, r.stderr.String())
+	require.EqualValues(t, 0, serving["failed"], r.rows)
+	files, err := filepath.Glob(samplesDir + "/golden/*.json")
+	require.NoError(t, err)
+	checked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var g struct {
+			Service     string
+			Request     json.RawMessage
+			Predictions any
+		}
+		require.NoError(t, json.Unmarshal(text, &g))
+		row := r.rows["default/"+g.Service]
+		if row == nil {
+			require.Equal(t, "sklearn-iris-other", g.Service, "every other golden file is of a sample")
+			continue
+		}
+		checked++
+		url, _ := row["url"].(string)
+		host, _ := row["host"].(string)
+		code, body := post(t, url, "", string(g.Request))
+		require.Equal(t, http.StatusOK, code, body)
+		var answer struct{ Predictions any }
+		require.NoError(t, json.Unmarshal([]byte(body), &answer))
+		closeTo(t, g.Service, g.Predictions, answer.Predictions)
+
+		// The same by the name that a cluster's ingress would route by.
+		path := "/"
+		if row["kind"] == "InferenceService" {
+			path = strings.TrimPrefix(url, r.url)
+		}
+		_, again := post(t, r.url+path, host, string(g.Request))
+		require.Equal(t, body, again, g.Service)
+	}
+	require.Equal(t, len(r.rows), checked, "every sample has a golden file")
+
+	code, body := post(t, r.url+"/v1/models/xgboost-iris:predict", "sklearn-iris.default.example.com", `{"instances":[[1,2,3,4]]}`)
+	require.Equal(t, http.StatusNotFound, code, body)
+	code, body = post(t, r.url+"/serving/default/sklearn-iris/v1/models/sklearn-iris:predict", "", `{"instances":[[6.8,2.8,4.8,1.4]]}`)
+	require.Equal(t, http.StatusOK, code, body)
+	require.JSONEq(t, `{"predictions":[1]}`, body)
+	require.NoError(t, r.end(), "a clean end")
+}
+
+func closeTo(t *testing.T, name string, want, got any) {
+	t.Helper()
+	switch want := want.(type) {
+	case []any:
+		list, ok := got.([]any)
+		require.True(t, ok, name)
+		require.Len(t, list, len(want), name)
+		for i := range want {
+			closeTo(t, name, want[i], list[i])
+		}
+	default:
+		require.InEpsilon(t, 1+want.(float64), 1+got.(float64), 1e-6, name)
+	}
+}
+
+// service writes a file with one InferenceService that serves a folder of the sample models.
+func service(t *testing.T, path, name, format, model, more string) {
+	t.Helper()
+	text := fmt.Sprintf("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata:\n  name: %s\nspec:\n  predictor:\n    model:\n      modelFormat: {name: %s}\n      storageUri: %s\n%s",
+		name, format, model, more)
+	temp := path + ".new"
+	require.NoError(t, os.WriteFile(temp, []byte(text), 0o600))
+	require.NoError(t, os.Rename(temp, path))
+}
+
+func TestOneBadServiceDoesNotStopTheOthers(t *testing.T) {
+	dir := t.TempDir()
+	service(t, dir+"/a.yaml", "good", "sklearn", "s3://kserve-samples/iris", "")
+	service(t, dir+"/b.yaml", "absent", "sklearn", "s3://kserve-samples/nothing", "")
+	service(t, dir+"/c.yaml", "mistaken", "xgboost", "s3://kserve-samples/iris", "")
+	service(t, dir+"/d.yaml", "proba", "sklearn", "s3://kserve-samples/iris-other", "      env: [{name: PREDICT_PROBA, value: \"true\"}]\n")
+	service(t, dir+"/e.yaml", "transformed", "sklearn", "s3://kserve-samples/iris", "  transformer:\n    containers: [{name: kserve-container, image: me/mine:1}]\n")
+	service(t, dir+"/f.yaml", "elsewhere", "tensorflow", "s3://kserve-samples/iris", "")
+	require.NoError(t, os.WriteFile(dir+"/g.yaml", []byte("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: odd}\nspec: {predictr: {}}\n"), 0o600))
+	r := start(t, Options{Files: []string{dir}})
+	serving := r.until("serving")
+	require.NotNil(t, serving, r.stderr.String())
+	require.EqualValues(t, 2, serving["ready"], r.rows)
+	require.EqualValues(t, 4, serving["failed"], r.rows)
+	require.Contains(t, r.stderr.String(), `spec.predictr: unknown field; did you mean "predictor"?`)
+	detail := func(name string) string { return fmt.Sprint(r.rows["default/"+name]["phase"], ": ", r.rows["default/"+name]["detail"]) }
+	require.Contains(t, detail("absent"), "Failed: fetch s3://kserve-samples/nothing: ")
+	require.Contains(t, detail("mistaken"), "Failed: load: ")
+	require.Equal(t, "Refused: spec.transformer runs the container image me/mine:1, and kserve run starts no containers; apply the service to a cluster, or remove spec.transformer to serve the model alone", detail("transformed"))
+	require.Contains(t, detail("elsewhere"), "Refused: ClusterServingRuntime kserve-tensorflow-serving runs the container image")
+	_, body := post(t, r.url+"/v1/models/proba:predict", "", `{"instances":[[6.8,2.8,4.8,1.4]]}`)
+	require.Regexp(t, `^\{"predictions":\[\[0\.\d+,0\.\d+\]\]\}`, body)
+	require.Equal(t, exit.Failed, exit.Code(r.end()))
+}
+
+func TestWatchReplacesWithoutLosingARequest(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "iris.yaml")
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "")
+	r := start(t, Options{Files: []string{file}, Watch: true})
+	require.NotNil(t, r.until("serving"), r.stderr.String())
+	row := `{"instances":[[6.8,2.8,4.8,1.4]]}`
+	url := r.url + "/v1/models/iris:predict"
+	var asked atomic.Int64
+	stop, lost := make(chan struct{}), make(chan string, 1)
+	go func() {
+		defer close(lost)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			response, err := http.Post(url, "application/json", strings.NewReader(row))
+			if err != nil {
+				lost <- err.Error()
+				return
+			}
+			body, _ := io.ReadAll(response.Body)
+			response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				lost <- string(body)
+				return
+			}
+			asked.Add(1)
+		}
+	}()
+	_, body := post(t, url, "", row)
+	require.JSONEq(t, `{"predictions":[1]}`, body)
+
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris-other", "")
+	require.NotNil(t, r.until("serving"))
+	_, body = post(t, url, "", row)
+	require.JSONEq(t, `{"predictions":[0]}`, body, "the other model answers now")
+
+	// A fault in the file changes nothing; a second service is added beside the first; a removed one is gone.
+	require.NoError(t, os.WriteFile(file, []byte("kind: ["), 0o600))
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris-other", "---\n"+strings.ReplaceAll(string(read(t, samplesDir+"/xgboost.yaml")), "#", "#"))
+	require.NotNil(t, r.until("serving"))
+	code, _ := post(t, r.url+"/v1/models/xgboost-iris:predict", "", row)
+	require.Equal(t, http.StatusOK, code)
+	close(stop)
+	require.Empty(t, <-lost)
+	require.Positive(t, asked.Load())
+
+	service(t, file, "renamed", "sklearn", "s3://kserve-samples/iris", "")
+	require.NotNil(t, r.until("serving"))
+	code, _ = post(t, url, "", row)
+	require.Equal(t, http.StatusNotFound, code)
+	code, _ = post(t, r.url+"/v1/models/renamed:predict", "", row)
+	require.Equal(t, http.StatusOK, code)
+	require.NoError(t, r.end())
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return text
+}
+
+func TestRefusalsOfTheWholeRun(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/secret.yaml", []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"), 0o600))
+	service(t, dir+"/absent.yaml", "absent", "sklearn", "file:///nonexistent/model", "")
+	cases := map[string]struct {
+		o    Options
+		code int
+		say  string
+	}{
+		"a busy port":                   {Options{Files: []string{samplesDir + "/iris.yaml"}, Port: port, GRPCPort: -1}, exit.Busy, fmt.Sprint(port)},
+		"nothing to serve":              {Options{Files: []string{dir + "/secret.yaml"}}, exit.Invalid, "nothing to serve"},
+		"no such file":                  {Options{Files: []string{dir + "/none.yaml"}}, exit.Invalid, ""},
+		"the only service cannot serve": {Options{Files: []string{dir + "/absent.yaml"}}, exit.Failed, "1 of 1 could not be served"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, c.o)
+			require.Nil(t, r.until("serving"))
+			err := <-r.ended
+			require.Equal(t, c.code, exit.Code(err), fmt.Sprint(err))
+			require.Contains(t, exit.Message(err), c.say)
+		})
+	}
+}
+
+func TestFlagsThatContradict(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no file":              {Port: 1},
+		"one port for both":    {Files: []string{"x"}, Port: 8080, GRPCPort: 8080},
+		"a port out of range":  {Files: []string{"x"}, Port: 70000},
+		"watching stdin":       {Files: []string{"-"}, Port: 1, Watch: true},
+		"events as YAML":       {Files: []string{"x"}, Port: 1, Output: output.YAML},
+		"a gRPC port below -1": {Files: []string{"x"}, Port: 1, GRPCPort: -2},
+	} {
+		require.Equal(t, exit.Usage, exit.Code(o.validate()), name)
+	}
+}
