@@ -58,6 +58,9 @@ func treeRows(m engine.Model, rows int) *tensor.Request {
 }
 
 func TestTreesDoNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("pools do not hold under the race detector")
+	}
 	for name, methods := range map[string][]string{
 		"sklearn-decision-tree-c":         {"predict", "predict_proba"},
 		"sklearn-random-forest-c":         {"predict", "predict_proba"},
