@@ -73,8 +73,9 @@ bench: ## Benchmarks beside the code, then servers against a bare handler in one
 
 .PHONY: generate
 generate: ## Regenerate deepcopy, CRDs and protobuf code
-	@cd pkg/apis && $(TOOL) controller-gen object paths=./serving/...
-	@cd pkg/apis && $(TOOL) controller-gen crd:allowDangerousTypes=true,generateEmbeddedObjectMeta=true paths=./serving/... output:crd:dir=$(CURDIR)/deploy/crd
+	@cd pkg/apis && $(TOOL) controller-gen object:headerFile=serving/boilerplate.go.txt paths=./serving/...
+	@cd pkg/apis && $(TOOL) controller-gen crd:generateEmbeddedObjectMeta=true paths=./serving/... output:crd:dir=$(BIN)/crd
+	@cd pkg/apis && go run ./internal/crdtrim $(BIN)/crd $(CURDIR)/deploy/crd
 	@cd proto && $(TOOL) buf generate
 
 .PHONY: fmt

@@ -3,7 +3,6 @@ module github.com/kserve-go/kserve-go/pkg/apis
 go 1.26.0
 
 require (
-	github.com/google/go-cmp v0.7.0
 	github.com/stretchr/testify v1.12.1
 	go.yaml.in/yaml/v3 v3.0.5
 	k8s.io/api v0.37.2
