@@ -68,7 +68,7 @@ func ExplainCommand(streams output.Streams) *cobra.Command {
 }
 
 func explainAll(o options, streams output.Streams) error {
-	world, err := Read(streams, o.files)
+	world, err := read(streams, o.files)
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,9 @@ func (o *options) take(args []string) error {
 	return nil
 }
 
-// Read loads files and builds the world of their objects. Every fault is told on stderr; then the error is silent.
-func Read(streams output.Streams, files []string) (*offline.World, error) {
-	objects, faults := manifest.Load(streams.In, files)
-	world, more := offline.Build(objects)
-	faults = append(append(faults, more...), world.Faults()...)
+// read loads files and builds the world of their objects. Every fault is told on stderr; then the error is silent.
+func read(streams output.Streams, files []string) (*offline.World, error) {
+	world, faults := offline.Load(streams.In, files)
 	if len(faults) > 0 {
 		tell(streams, faults)
 		return nil, exit.Silent(exit.Invalid)
@@ -91,11 +89,10 @@ Exit code 0: all objects are valid. 3: at least one is not.`,
 }
 
 func validate(o options, streams output.Streams) error {
-	objects, faults := manifest.Load(streams.In, o.files)
-	world, more := offline.Build(objects)
-	faults = append(append(faults, more...), world.Faults()...)
+	world, faults := offline.Load(streams.In, o.files)
+	objects := world.Objects()
 	if o.output != output.Table {
-		report := Report{Valid: len(faults) == 0, Objects: len(objects), Faults: faults}
+		report := Report{Valid: len(faults) == 0, Objects: objects, Faults: faults}
 		if report.Faults == nil {
 			report.Faults = []manifest.Fault{}
 		}
@@ -108,7 +105,7 @@ func validate(o options, streams output.Streams) error {
 		}
 		paint := output.NewPaint(streams.Out)
 		if len(faults) == 0 {
-			fmt.Fprintln(streams.Out, paint.Good(count(len(objects), "object is valid", "objects are valid")))
+			fmt.Fprintln(streams.Out, paint.Good(count(objects, "object is valid", "objects are valid")))
 		} else {
 			fmt.Fprintln(streams.Out, paint.Bad(count(len(faults), "fault", "faults")))
 		}

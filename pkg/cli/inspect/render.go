@@ -41,7 +41,7 @@ where they are there; the shipped runtimes and settings stand for the rest.`,
 }
 
 func renderAll(o options, streams output.Streams) error {
-	world, err := Read(streams, o.files)
+	world, err := read(streams, o.files)
 	if err != nil {
 		return err
 	}

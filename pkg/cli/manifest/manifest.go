@@ -114,24 +114,15 @@ func Load(stdin io.Reader, paths []string) ([]*Object, []Fault) {
 		}
 	}
 	faults = append(faults, duplicates(objects)...)
-	slices.SortStableFunc(faults, func(a, b Fault) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Document, b.Document), cmp.Compare(a.Line, b.Line))
-	})
+	Sort(faults)
 	return objects, faults
 }
 
-// Files lists the files that Load would read, for watching them.
-func Files(paths []string) []string {
-	var all []string
-	for _, path := range paths {
-		if path == "-" {
-			continue
-		}
-		if files, err := expand(path); err == nil {
-			all = append(all, files...)
-		}
-	}
-	return all
+// Sort orders faults as they stand in the files.
+func Sort(faults []Fault) {
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Document, b.Document), cmp.Compare(a.Line, b.Line))
+	})
 }
 
 func expand(path string) ([]string, error) {

@@ -9,6 +9,7 @@ package offline
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,18 @@ type Graph struct {
 	Object *manifest.Object
 	Value  *servingv1alpha1.InferenceGraph
 }
+
+// Load reads files into a World and tells every fault in them, in the order of the files.
+func Load(stdin io.Reader, files []string) (*World, []manifest.Fault) {
+	objects, faults := manifest.Load(stdin, files)
+	world, more := Build(objects)
+	faults = append(append(faults, more...), world.Faults()...)
+	manifest.Sort(faults)
+	return world, faults
+}
+
+// Objects counts what the files hold.
+func (w *World) Objects() int { return len(w.objects) }
 
 // Build sorts objects into a World. The shipped runtimes are part of it; one of the same name in the files replaces it.
 func Build(objects []*manifest.Object) (*World, []manifest.Fault) {

@@ -25,7 +25,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
-	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
@@ -190,9 +189,7 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 
 // read loads the files. Objects with faults are told and left out; nothing left is an error.
 func (s *session) read() (*offline.World, error) {
-	objects, faults := manifest.Load(s.streams.In, s.o.Files)
-	world, more := offline.Build(objects)
-	faults = append(append(faults, more...), world.Faults()...)
+	world, faults := offline.Load(s.streams.In, s.o.Files)
 	paint := output.NewPaint(s.streams.Err)
 	for _, f := range faults {
 		fmt.Fprintln(s.streams.Err, paint.Bad("fault: ")+f.String())

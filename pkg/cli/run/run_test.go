@@ -205,7 +205,9 @@ func TestOneBadServiceDoesNotStopTheOthers(t *testing.T) {
 	require.EqualValues(t, 2, serving["ready"], r.rows)
 	require.EqualValues(t, 4, serving["failed"], r.rows)
 	require.Contains(t, r.stderr.String(), `spec.predictr: unknown field; did you mean "predictor"?`)
-	detail := func(name string) string { return fmt.Sprint(r.rows["default/"+name]["phase"], ": ", r.rows["default/"+name]["detail"]) }
+	detail := func(name string) string {
+		return fmt.Sprint(r.rows["default/"+name]["phase"], ": ", r.rows["default/"+name]["detail"])
+	}
 	require.Contains(t, detail("absent"), "Failed: fetch s3://kserve-samples/nothing: ")
 	require.Contains(t, detail("mistaken"), "Failed: load: ")
 	require.Equal(t, "Refused: spec.transformer runs the container image me/mine:1, and kserve run starts no containers; apply the service to a cluster, or remove spec.transformer to serve the model alone", detail("transformed"))

@@ -1,0 +1,89 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/testkit/golden"
+)
+
+const samplesDir = "../../../deploy/samples"
+
+func call(command func(output.Streams) *cobra.Command, stdin string, args ...string) (stdout, stderr string, err error) {
+	var out, errOut bytes.Buffer
+	cmd := command(output.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errOut})
+	cmd.SetArgs(append([]string{}, args...)) // never nil: then cobra takes those of the test
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err = cmd.Execute()
+	return out.String(), errOut.String(), err
+}
+
+// Each folder of testdata holds what a person wrote and what the three commands say to it.
+func TestCommands(t *testing.T) {
+	golden.Run(t, "testdata", func(t *testing.T, c *golden.Case) {
+		in := string(c.Input("in.yaml"))
+		for name, command := range map[string]func(output.Streams) *cobra.Command{
+			"validate.txt": ValidateCommand, "render.yaml": RenderCommand, "explain.txt": ExplainCommand,
+		} {
+			stdout, stderr, err := call(command, in, "-f", "-")
+			text := stdout
+			if stderr != "" {
+				text += "--- stderr\n" + stderr
+			}
+			if err != nil {
+				require.Equal(t, exit.Invalid, exit.Code(err))
+				text += "--- exit code 3\n"
+			}
+			c.Want(name, []byte(text))
+		}
+	})
+}
+
+func TestEverySampleIsValidAndRenders(t *testing.T) {
+	stdout, _, err := call(ValidateCommand, "", samplesDir, "-o", "json")
+	require.NoError(t, err, stdout)
+	var report Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.True(t, report.Valid)
+	files, err := filepath.Glob(samplesDir + "/*.yaml")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, report.Objects, len(files))
+
+	stdout, _, err = call(RenderCommand, "", samplesDir, "-o", "json")
+	require.NoError(t, err, stdout)
+	var list struct{ Items []struct{ Kind string } }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &list))
+	require.GreaterOrEqual(t, len(list.Items), report.Objects)
+}
+
+func TestSettingsAndSecretsOfTheFilesCount(t *testing.T) {
+	sample, err := os.ReadFile(samplesDir + "/iris.yaml")
+	require.NoError(t, err)
+	config := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: inferenceservice-config, namespace: kserve}\ndata:\n  deploy: '{\"defaultDeploymentMode\": \"Standard\"}'\n"
+	stdout, _, err := call(RenderCommand, string(sample)+config, "-f", "-", "-o", "table")
+	require.NoError(t, err)
+	require.Contains(t, stdout, "Deployment")
+
+	stdout, _, err = call(ValidateCommand, string(sample)+strings.Replace(config, "Standard", "Nonsense", 1), "-f", "-")
+	require.Equal(t, exit.Invalid, exit.Code(err))
+	require.Contains(t, stdout, "configmap/inferenceservice-config: data.deploy: ")
+}
+
+func TestNoFileIsWrongUsage(t *testing.T) {
+	for _, command := range []func(output.Streams) *cobra.Command{ValidateCommand, RenderCommand, ExplainCommand} {
+		_, _, err := call(command, "")
+		require.Equal(t, exit.Usage, exit.Code(err))
+	}
+}
