@@ -1,0 +1,77 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+)
+
+func kserve(args ...string) (code int, stdout, stderr string) {
+	var out, errOut bytes.Buffer
+	code = Main(context.Background(), append([]string{}, args...), output.Streams{In: strings.NewReader(""), Out: &out, Err: &errOut})
+	return code, out.String(), errOut.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		code int
+		say  string
+	}{
+		"no command shows help":     {nil, exit.OK, ""},
+		"an unknown command":        {[]string{"serve"}, exit.Usage, `unknown command "serve"`},
+		"an unknown flag":           {[]string{"run", "--prot", "1"}, exit.Usage, "unknown flag: --prot"},
+		"a flag of a wrong type":    {[]string{"run", "--port", "many"}, exit.Usage, "invalid argument"},
+		"an unknown output":         {[]string{"validate", "-o", "xml"}, exit.Usage, "none of table, json, yaml"},
+		"no model to ask":           {[]string{"predict"}, exit.Usage, "accepts 1 arg"},
+		"no file":                   {[]string{"validate"}, exit.Usage, "no file"},
+		"a file that is not there":  {[]string{"validate", "-f", "none.yaml"}, exit.Invalid, ""},
+		"arguments to version":      {[]string{"version", "please"}, exit.Usage, "version"},
+		"shell completion is there": {[]string{"completion", "bash"}, exit.OK, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, _, stderr := kserve(c.args...)
+			require.Equal(t, c.code, code, stderr)
+			require.Contains(t, stderr, c.say)
+		})
+	}
+}
+
+func TestVersionInEveryForm(t *testing.T) {
+	_, flag, _ := kserve("--version")
+	require.Equal(t, "kserve dev\n", flag)
+	_, text, _ := kserve("version")
+	require.True(t, strings.HasPrefix(text, "kserve dev (go"), text)
+	_, raw, _ := kserve("version", "-o", "json")
+	var b Build
+	require.NoError(t, json.Unmarshal([]byte(raw), &b))
+	require.Equal(t, "dev", b.Version)
+}
+
+// The page tells what the program tells.
+func TestDocumentationIsComplete(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	require.NoError(t, err)
+	_, help, _ := kserve("--help")
+	require.Contains(t, help, exit.Table)
+	for line := range strings.Lines(exit.Table) {
+		if code, text, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			require.Contains(t, string(page), "| "+code+" | "+text, "docs/cli.md lacks an exit code")
+		}
+	}
+	for _, cmd := range Command(output.Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}).Commands() {
+		require.Contains(t, string(page), "kserve "+cmd.Name(), "docs/cli.md lacks a command")
+	}
+}
