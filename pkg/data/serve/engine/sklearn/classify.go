@@ -57,7 +57,8 @@ func probaOf(a *attrs, classes int) proba {
 		case "multinomial":
 			return softMax
 		}
-		if classes <= 2 || a.textOr("solver", "lbfgs") == "liblinear" {
+		solver := a.textOr("solver", "lbfgs")
+		if classes <= 2 || solver == "liblinear" || solver == "newton-cholesky" && !a.version.atLeast(1, 6) {
 			return oneVersusRest
 		}
 		return softMax

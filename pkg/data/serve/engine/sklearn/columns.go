@@ -17,6 +17,10 @@ type columnTransformer struct {
 	// prefix and frame are of set_output: the answer is a data frame.
 	frame  bool
 	prefix bool
+	// more says that an array may have more columns than at the fit.
+	more bool
+	// order are the columns that a data frame must begin with, as versions before 1.0 ask where columns are left over.
+	order []string
 }
 
 // columnPart is one transformer with its columns.
@@ -33,6 +37,8 @@ type selector struct {
 	names []string // by name, in a data frame
 	// single is a column given by itself: the transformer sees a one-dimensional array.
 	single bool
+	// exact says that the columns were given as a mask or from the end, which before 1.0 asked for as many columns as at the fit.
+	exact bool
 	// seen are the columns' names at the fit.
 	seen []string
 }
@@ -46,6 +52,12 @@ func buildColumnTransformer(a *attrs) (estimator, error) {
 	for _, name := range []string{"_feature_names_in", "_df_columns"} {
 		if known == nil && a.has(name) {
 			known = a.namesFrom(name)
+		}
+	}
+	if old := a.version != (version{}) && !a.version.atLeast(1, 0); old {
+		t.more = !a.version.atLeast(0, 24)
+		if rest, ok := pickle.Items(a.value("_remainder")); ok && len(rest) == 3 && rest[2] != nil && a.flag("_has_str_cols", false) {
+			t.order = known
 		}
 	}
 	t.frame = a.frameOutput()
@@ -143,6 +155,7 @@ func (a *attrs) selector(name string, columns any, indices *pickle.Dict, known [
 	for i, j := range s.at {
 		if j < 0 && j >= -n {
 			s.at[i] += n
+			s.exact = true
 		}
 		if s.at[i] < 0 || n > 0 && s.at[i] >= n {
 			a.fail("transformers_", "%s takes column %d of %d", name, j, n)
@@ -207,6 +220,7 @@ func (a *attrs) list(s *selector, name string, v any, known []string) {
 		return
 	}
 	if _, isBool := pickle.Bool(items[0]); isBool {
+		s.exact = true
 		for j, item := range items {
 			if on, _ := pickle.Bool(item); on {
 				s.at = append(s.at, j)
@@ -271,10 +285,13 @@ func (a *attrs) slice(s *selector, name string, o *pickle.Object, known []string
 func (t *columnTransformer) methods() []string { return []string{transform} }
 
 func (t *columnTransformer) run(c *call, _ string, x *table) (*table, error) {
-	if x.names == nil || t.n > 0 && x.cols < t.n && !t.namesOnly() {
+	if x.names == nil && !(t.more && x.cols > t.n) || t.n > 0 && x.cols < t.n && !t.namesOnly() {
 		if err := t.checkShape(x); err != nil {
 			return nil, err
 		}
+	}
+	if t.order != nil && x.names != nil && len(x.names) >= len(t.order) && !slices.Equal(x.names[:len(t.order)], t.order) {
+		return nil, protocol.Errorf(protocol.Invalid, "%s passes on columns by position, so the columns must be in the order %s, got %s", t.class, listed(t.order), listed(x.names))
 	}
 	if x.rows == 0 {
 		return nil, protocol.Errorf(protocol.Invalid, "%s expected at least one row, got none", t.class)
@@ -332,6 +349,8 @@ func (p *columnPart) pick(c *call, t *columnTransformer, x *table) (*table, erro
 	byName := x.names != nil && p.selector.names != nil
 	if byName {
 		y.names = p.selector.names
+	} else if p.exact && t.more && x.cols != t.n {
+		return nil, protocol.Errorf(protocol.Invalid, "%s expected %d columns, got %d", t.class, t.n, x.cols)
 	} else if p.at == nil {
 		return nil, protocol.Errorf(protocol.Invalid, "%s picks columns by name (%s): send named columns, not an array", t.class, listed(p.selector.names))
 	}

@@ -13,6 +13,8 @@ import (
 type metric struct {
 	kind metricKind
 	p    float64
+	// signed is of Bray-Curtis as SciPy has it: sums in the denominator keep their sign.
+	signed bool
 }
 
 type metricKind uint8
@@ -117,7 +119,11 @@ func (m metric) reduced(a, b []float64) float64 {
 		total := 0.0
 		for i, v := range a {
 			sum += math.Abs(v - b[i])
-			total += math.Abs(v) + math.Abs(b[i])
+			if m.signed {
+				total += math.Abs(v + b[i])
+			} else {
+				total += math.Abs(v) + math.Abs(b[i])
+			}
 		}
 		if total > 0 {
 			return sum / total

@@ -83,6 +83,7 @@ type oneHot struct {
 	columns      []oneHotColumn
 	width        int
 	errorUnknown bool
+	errorNaN     bool // before 0.24 a missing value was an error
 	typ          dtype
 	frame        bool
 	plainNames   bool
@@ -107,6 +108,7 @@ func buildOneHot(a *attrs) (estimator, error) {
 		a.unsupported("handle_unknown=%q", handle)
 	}
 	e.typ = a.outputType("dtype")
+	e.errorNaN = a.version != (version{}) && !a.version.atLeast(0, 24)
 	if a.has("feature_name_combiner") {
 		if s, _ := pickle.Text(a.value("feature_name_combiner")); s != "concat" && e.frame {
 			a.unsupported("a feature_name_combiner of its own")
@@ -309,6 +311,9 @@ func (e *oneHot) run(c *call, _ string, x *table) (*table, error) {
 			v := col.cell(i)
 			if v.kind == floatCell && v.num-v.num != 0 && v.num == v.num { //nolint:gocritic,staticcheck // infinity
 				return nil, protocol.Errorf(protocol.Invalid, "%s does not take infinity: row %d, column %s", e.class, i, columnName(x, j))
+			}
+			if e.errorNaN && v.plain().kind == nanCell {
+				return nil, protocol.Errorf(protocol.Invalid, "%s does not take NaN: row %d, column %s", e.class, i, columnName(x, j))
 			}
 			place := k.unknown
 			if at := k.find(v); at >= 0 {

@@ -105,7 +105,7 @@ func buildSimpleImputer(a *attrs) (estimator, error) {
 		return nil, a.err
 	}
 	a.columns(&s.fitted, len(values), "statistics_")
-	s.strict = strategy == "constant" && a.version.atLeast(1, 5) && statistics.DType.Kind == 'f'
+	s.strict = strategy == "constant" && a.version.atLeast(1, 4) && statistics.DType.Kind == 'f'
 	dropEmpty := strategy != "constant" && !a.flag("keep_empty_features", false) || strategy == "constant" && a.version.atLeast(1, 8) && !a.flag("keep_empty_features", false)
 	for _, v := range values {
 		fill, ok := asCell(v)

@@ -26,6 +26,7 @@ type neighbours struct {
 	tree   *searchTree // nil compares with every row
 	weight bool        // neighbours count by the inverse of their distance
 	merge  bool        // comparing with every row, the library fills one heap from another
+	stable bool        // of equal distances the first rows count, as NumPy's vector code leaves them
 }
 
 func (n *neighbours) build(a *attrs) {
@@ -67,10 +68,12 @@ func (n *neighbours) build(a *attrs) {
 			a.fail("_tree", "a tree over data of shape [%d %d], and the fit's is [%d %d]", n.tree.data.rows, n.tree.data.cols, n.rows.rows, n.rows.cols)
 		}
 	case "brute":
-		n.merge = a.version.atLeast(1, 1) && n.metric.kind != cosine
-		if n.metric.kind == hamming {
-			a.unsupported("the metric hamming without a search tree: which of many equally distant neighbours count is not defined")
+		n.merge = a.version.atLeast(1, 1) && n.metric.kind != cosine && n.metric.kind != hamming
+		if n.metric.kind == squaredEuclidean {
+			n.merge = a.version.atLeast(1, 3)
 		}
+		n.stable = a.version.atLeast(1, 3)
+		n.metric.signed = !n.merge
 		if n.metric.kind == cosine {
 			for i := range n.rows.rows {
 				normalise(n.rows.row(i), n.rows.row(i))
@@ -92,31 +95,73 @@ func normalise(from, to []float64) {
 	}
 }
 
-// find fills h with the nearest rows, the nearest first. work holds one row, first is of h's size.
-func (n *neighbours) find(x, work []float64, h, first nearest) {
-	h.reset()
-	if n.tree != nil {
-		n.tree.search(x, h)
-	} else {
-		if n.metric.kind == cosine {
-			normalise(x, work)
-			x = work
-		}
-		into := h
-		if n.merge {
-			into = first
-			into.reset()
-		}
-		for i := range n.rows.rows {
-			into.push(n.metric.reduced(x, n.rows.row(i)), int32(i))
-		}
-		if n.merge {
-			for i, r := range first.reduced {
-				h.push(r, first.index[i])
-			}
-		}
+// finder is the memory of a search.
+type finder struct {
+	*neighbours
+	found nearest
+	work  []float64 // one row
+	// first and all are for comparing with every row.
+	first nearest
+	all   selection
+}
+
+func (n *neighbours) finder(c *call) *finder {
+	f := &finder{neighbours: n, found: nearest{reduced: c.floats(n.k), index: c.indexes(n.k)}}
+	switch {
+	case n.tree != nil:
+	case n.merge:
+		f.first = nearest{reduced: c.floats(n.k), index: c.indexes(n.k)}
+	default:
+		f.work = c.floats(n.rows.cols)
+		f.all = selection{v: c.floats(n.rows.rows), at: c.indexes(n.rows.rows)}
 	}
-	h.sort()
+	return f
+}
+
+// find leaves the nearest rows in found, the nearest first.
+func (f *finder) find(x []float64) {
+	switch {
+	case f.tree != nil:
+		f.found.reset()
+		f.tree.search(x, f.found)
+		f.found.sort()
+	case f.merge:
+		f.found.reset()
+		f.first.reset()
+		for i := range f.rows.rows {
+			f.first.push(f.reduced(x, f.rows.row(i)), int32(i))
+		}
+		for i, r := range f.first.reduced {
+			f.found.push(r, f.first.index[i])
+		}
+		f.found.sort()
+	default:
+		f.partition(x)
+	}
+}
+
+// partition compares with every row and selects from all distances, as the library did before version 1.1 and still does for some metrics.
+func (f *finder) partition(x []float64) {
+	if f.metric.kind == cosine {
+		normalise(x, f.work)
+		x = f.work
+	}
+	for i := range f.rows.rows {
+		f.all.v[i] = f.reduced(x, f.rows.row(i))
+	}
+	if f.stable {
+		f.all.first(f.found)
+	} else {
+		f.all.least(f.k)
+	}
+	for i, at := range f.all.at[:f.k] {
+		r := f.all.v[at]
+		j := i - 1
+		for ; j >= 0 && f.found.reduced[j] > r; j-- {
+			f.found.reduced[j+1], f.found.index[j+1] = f.found.reduced[j], f.found.index[j]
+		}
+		f.found.reduced[j+1], f.found.index[j+1] = r, at
+	}
 }
 
 // weights turns the reduced distances into weights. Neighbours at no distance count alone.
@@ -143,12 +188,10 @@ func (n *neighbours) weights(h nearest) {
 
 // each calls f with each row's weighted neighbours.
 func (n *neighbours) each(c *call, x *table, f func(i int, h nearest)) {
-	h := nearest{reduced: c.floats(n.k), index: c.indexes(n.k)}
-	first := nearest{reduced: c.floats(n.k), index: c.indexes(n.k)}
-	work := c.floats(x.cols)
+	search := n.finder(c)
 	for i := range x.rows {
-		n.find(x.row(i), work, h, first)
-		f(i, h)
+		search.find(x.row(i))
+		f(i, search.found)
 	}
 }
 
