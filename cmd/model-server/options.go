@@ -209,7 +209,7 @@ func (o *options) options(log *zap.Logger, engines []engine.Engine) serve.Option
 	s := o.server
 	s.Engines = engines
 	s.ModelDir, s.ModelName, s.ModelExpected, s.Framework = o.modelDir, o.modelName, o.modelNameGiven, o.framework
-	s.Threads, s.Docs, s.Trace = o.threads, bool(o.docs), bool(o.trace)
+	s.Threads, s.Docs = o.threads, bool(o.docs)
 	s.MaxGRPCReceive, s.MaxGRPCSend = o.maxReceive, o.maxSend
 	s.Server.HTTP = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.httpPort), Flag: "--" + handoff.FlagHTTPPort}
 	if o.enableGRPC {

@@ -33,7 +33,7 @@ func TestFlags(t *testing.T) {
 	require.Equal(t, 2, s.Threads)
 	require.Equal(t, 5*time.Second, s.Server.IdleTimeout)
 	require.True(t, s.Docs)
-	require.False(t, s.Trace)
+	require.False(t, bool(o.trace))
 	require.True(t, s.Proba)
 	require.Equal(t, "WARNING", o.log.Level)
 	require.Equal(t, []string{"--workers", "--event_loop"}, o.idle)
@@ -50,7 +50,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, 1, s.Threads)
 	require.Equal(t, 65*time.Second, s.Server.IdleTimeout)
 	require.Equal(t, 8<<20, s.MaxGRPCReceive)
-	require.True(t, s.Trace)
+	require.True(t, bool(o.trace))
 	require.False(t, s.Docs)
 	require.False(t, s.Proba)
 

@@ -4,6 +4,7 @@
 package telemetry_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http/httptest"
 	"os"
@@ -32,6 +33,22 @@ func TestLogIsJSONInAFile(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &line), string(data))
 	require.Equal(t, "shown", line["message"])
 	require.Equal(t, "warn", line["level"])
+}
+
+func TestABufferedLogIsWholeWhenItIsStopped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	defer file.Close()
+	log, stop, err := telemetry.NewBufferedLogger(telemetry.LogOptions{}, file)
+	require.NoError(t, err)
+	for range 1000 {
+		log.Info("line")
+	}
+	stop()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, 1000, bytes.Count(data, []byte("\n")))
 }
 
 func TestLogOptionsAreChecked(t *testing.T) {

@@ -191,7 +191,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 		return nil, g.refuse(ctx, m, err)
 	}
 	requestID := ""
-	if s.opts.Trace {
+	if s.opts.Trace != nil {
 		if ids := metadata.ValueFromIncomingContext(ctx, "x-request-id"); len(ids) > 0 {
 			requestID = ids[0]
 		}

@@ -65,8 +65,8 @@ type Options struct {
 
 	// Docs serves a page about the API at /docs.
 	Docs bool
-	// Trace logs one line for each prediction with the time each step took.
-	Trace bool
+	// Trace gets one line for each prediction with the time each step took. May be nil.
+	Trace *zap.Logger
 
 	// Log and Registry may be nil: then nothing is logged, and the metrics have a registry of their own.
 	Log      *zap.Logger

@@ -72,13 +72,13 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 func (s *Server) sent(m *repository.Loaded, requestID string, t *timing) {
 	t.encoded = time.Now()
 	m.Attached.(*lane).postprocess.Observe(t.encoded.Sub(t.predicted).Seconds())
-	if !s.opts.Trace {
+	if s.opts.Trace == nil {
 		return
 	}
 	if requestID == "" {
 		requestID = "N.A."
 	}
-	if e := s.log.Check(zap.InfoLevel, "prediction"); e != nil {
+	if e := s.opts.Trace.Check(zap.InfoLevel, "prediction"); e != nil {
 		e.Write(zap.String("requestId", requestID), zap.String("model", m.Name),
 			zap.Float64("preprocess_ms", ms(t.decoded.Sub(t.began))), zap.Float64("predict_ms", ms(t.predicted.Sub(t.decoded))),
 			zap.Float64("postprocess_ms", ms(t.encoded.Sub(t.predicted))))
