@@ -188,8 +188,8 @@ func TestMainsAreThin(t *testing.T) {
 	for _, path := range mains {
 		src, err := os.ReadFile(path)
 		require.NoError(t, err)
-		if n := strings.Count(string(src), "\n"); n > 45 {
-			t.Errorf("%s has %d lines; a main below its licence has 40", path, n)
+		if n := strings.Count(string(src), "\n"); n > 46 {
+			t.Errorf("%s has %d lines; a main is flags, one Run and an exit code: 40 lines or so", path, n)
 		}
 		dir := filepath.Dir(path)
 		if _, err := os.Stat(filepath.Join(dir, "deps_test.go")); err != nil {

@@ -6,44 +6,37 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/data/sidecar"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
-	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
+const about = `Forwards requests to the model server beside it, answers the kubelet's probes for it, and drains.
+
+Environment: SERVING_READINESS_PROBE is the server's readiness probe as JSON; with ENABLE_MULTI_CONTAINER_PROBES=true an array of them.
+`
+
 func main() {
-	options, fs := sidecar.NewOptions(), pflag.NewFlagSet("agent", pflag.ContinueOnError)
-	options.BindFlags(fs)
+	options := sidecar.NewOptions()
 	options.ReadinessProbe, options.MultiProbes = os.Getenv(handoff.EnvReadinessProbe), os.Getenv(handoff.EnvMultiContainerProbes) == "true"
-	showVersion := fs.Bool("version", false, "print the version and exit")
-	switch err := fs.Parse(os.Args[1:]); {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintln(os.Stderr, "exit codes: 0 ended by SIGINT or SIGTERM, 1 failed, 2 wrong flags")
-		return
-	case err != nil:
-		os.Exit(2) // pflag printed what is wrong
-	case *showVersion:
-		fmt.Println(version.String())
-		return
+	line := command.Line{Name: "agent", About: about, Bind: options.BindFlags, Stdout: os.Stdout, Stderr: os.Stderr}
+	if done, code := line.Parse(os.Args[1:]); done {
+		os.Exit(code)
 	}
 	log, err := telemetry.NewLogger(options.Log, os.Stderr)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		line.Fail(err)
+		os.Exit(command.ExitUsage)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	if err := sidecar.Run(ctx, options, log); err != nil {
 		log.Error(err.Error())
-		os.Exit(1)
+		os.Exit(command.ExitFailed)
 	}
 }

@@ -6,42 +6,33 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
+	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/control/admit"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
-	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
+const about = `Defaults, validates and mutates InferenceServices and their pods. This version admits nothing yet: it serves health and metrics and looks for its API server.
+`
+
 func main() {
-	options, fs := admit.NewOptions(), pflag.NewFlagSet("webhook", pflag.ContinueOnError)
-	options.BindFlags(fs)
-	showVersion := fs.Bool("version", false, "print the version and exit")
-	switch err := fs.Parse(os.Args[1:]); {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintln(os.Stderr, "exit codes: 0 ended by SIGINT or SIGTERM, 1 failed, 2 wrong flags")
-		return
-	case err != nil:
-		os.Exit(2) // pflag printed what is wrong
-	case *showVersion:
-		fmt.Println(version.String())
-		return
+	options := admit.NewOptions()
+	line := command.Line{Name: "webhook", About: about, Bind: options.BindFlags, Stdout: os.Stdout, Stderr: os.Stderr}
+	if done, code := line.Parse(os.Args[1:]); done {
+		os.Exit(code)
 	}
 	log, err := telemetry.NewLogger(options.Log, os.Stderr)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		line.Fail(err)
+		os.Exit(command.ExitUsage)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	if err := admit.Run(ctx, options, log); err != nil {
 		log.Error(err.Error())
-		os.Exit(1)
+		os.Exit(command.ExitFailed)
 	}
 }
