@@ -28,6 +28,7 @@ type display struct {
 	show  func([]Row)
 
 	drawn int // lines of the table on the terminal
+	shown string
 	last  map[string]Row
 	done  chan struct{}
 	end   context.CancelFunc
@@ -83,6 +84,20 @@ func (d *display) update() {
 		say()
 		d.drawn = 0 // the next table is drawn below
 	}
+}
+
+// remarks are what the table has no room for: why rows went wrong, and notes.
+func remarks(rows []Row) []string {
+	var all []string
+	for _, r := range rows {
+		if r.bad() {
+			all = append(all, r.Name+": "+r.sentence())
+		}
+		for _, n := range r.Notes {
+			all = append(all, r.Name+": note: "+n)
+		}
+	}
+	return all
 }
 
 // events writes one JSON object a line for each row that changed.
@@ -186,6 +201,10 @@ func (d *display) table(rows []Row) {
 	if output.Rows(&text, []string{"NAME", "PHASE", "RUNTIME", "MODEL", "URL"}, cells) != nil {
 		return
 	}
+	if text.String() == d.shown {
+		return
+	}
+	d.shown = text.String()
 	width := output.Width(d.out)
 	var screen bytes.Buffer
 	if d.drawn > 0 {

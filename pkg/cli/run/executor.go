@@ -137,7 +137,7 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 		e.board.set(id, func(r *Row) { r.Done, r.Total = p.BytesDone, p.BytesTotal })
 	})
 	if err != nil {
-		e.keepOr(id, old, fmt.Errorf("fetch %s: %w", source, err))
+		e.keepOr(id, old, err)
 		return
 	}
 	e.board.set(id, func(r *Row) { r.Phase, r.Detail = Loading, source })
@@ -162,9 +162,12 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 	})
 }
 
-// keepOr tells a failure; what was served before goes on being served.
+// keepOr tells a failure; what was served before goes on being served. The end of the run is no failure of a service.
 func (e *executor) keepOr(id string, old *work, err error) {
-	if old == nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return
+	case old == nil:
 		e.fail(id, err)
 		return
 	}

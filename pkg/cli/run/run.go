@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -184,6 +185,9 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 	}
 	s.server = httpserver.New(options, s.exec, grpcServer, log)
 	s.server.OnDrain(models.Drain)
+	s.server.OnDrain(func() {
+		s.board.say(func() { s.say("draining", "stopping; running requests may finish", map[string]any{}) })
+	})
 	return s, nil
 }
 
@@ -274,7 +278,11 @@ func (s *session) work(ctx context.Context, world *offline.World, giveUp func())
 }
 
 func (s *session) ready(ready, bad int) {
-	text := fmt.Sprintf("serving %d of %d; ctrl-c stops", ready, len(s.board.snapshot()))
+	rows := s.board.snapshot()
+	text := fmt.Sprintf("serving %d of %d; ctrl-c stops", ready, len(rows))
+	if output.IsTerminal(s.streams.Out) {
+		text = strings.Join(append(remarks(rows), text), "\n")
+	}
 	s.board.say(func() { s.say("serving", text, map[string]any{"ready": ready, "failed": bad}) })
 }
 
