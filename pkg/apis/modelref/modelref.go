@@ -240,18 +240,21 @@ func (r Ref) IsRelative() bool { return r.Store == File && !path.IsAbs(r.Path) }
 // String returns the URI without password and query, for logs, errors and status.
 func (r Ref) String() string { return Redact(r.URI) }
 
-// Redact removes the user's password and the query, which may hold a signature, from a text that may be a URI.
+// Redact removes what may be secret from a text that may be a URI: a web address loses its user, whose name alone may be a token, and
+// its query, which may hold a signature; any other URI loses a user with a password.
 func Redact(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if !ok {
 		return uri
 	}
-	if web := strings.TrimPrefix(strings.ToLower(scheme), "git+"); web == "http" || web == "https" {
+	web := strings.TrimPrefix(strings.ToLower(scheme), "git+")
+	isWeb := web == "http" || web == "https"
+	if isWeb {
 		rest, _, _ = strings.Cut(rest, "?")
 		rest, _, _ = strings.Cut(rest, "#")
 	}
 	authority, tail, slash := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 && strings.Contains(authority[:at], ":") {
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 && (isWeb || strings.Contains(authority[:at], ":")) {
 		authority = authority[at+1:]
 	}
 	if slash {

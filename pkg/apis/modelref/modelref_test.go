@@ -114,6 +114,8 @@ func TestStringHidesSecrets(t *testing.T) {
 	tests := map[string]string{
 		"https://me:secret@host/a":                                 "https://host/a",
 		"https://acct.blob.core.windows.net/c/p?sig=secret#secret": "https://acct.blob.core.windows.net/c/p",
+		"https://secret-token@host/a":                              "https://host/a",
+		"git+https://secret-token@host/a/b.git":                    "git+https://host/a/b.git",
 		"HTTPS://me:secret@host/a?secret":                          "HTTPS://host/a",
 		"s3://bucket/a?b":                                          "s3://bucket/a?b",
 		"abfs://c@acct.dfs.core.windows.net/p":                     "abfs://c@acct.dfs.core.windows.net/p",
