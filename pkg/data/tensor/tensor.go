@@ -127,8 +127,9 @@ func (t *Tensor) SetRaw(name string, typ Type, shape []int64, data []byte) error
 	if !ok {
 		return fmt.Errorf("input %q: shape %v has a negative or impossible dimension", name, slices.Clone(shape))
 	}
-	if want := n * typ.Size(); typ.Size() == 0 || len(data) != want {
-		return fmt.Errorf("input %q: %s of shape %v needs %d bytes, got %d", name, typ, slices.Clone(shape), want, len(data))
+	// The count is compared, not the bytes: their number may not fit an int.
+	if size := typ.Size(); size == 0 || len(data)%size != 0 || len(data)/size != n {
+		return fmt.Errorf("input %q: %s of shape %v needs %d elements of %d bytes, got %d bytes", name, typ, slices.Clone(shape), n, size, len(data))
 	}
 	t.borrow(name, typ, shape, data)
 	return nil

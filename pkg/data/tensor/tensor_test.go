@@ -64,9 +64,10 @@ func TestBorrowedMemoryIsNeverWritten(t *testing.T) {
 
 func TestSetRawChecksTheSize(t *testing.T) {
 	var x tensor.Tensor
-	require.EqualError(t, x.SetRaw("x", tensor.FP32, []int64{2}, make([]byte, 7)), `input "x": FP32 of shape [2] needs 8 bytes, got 7`)
+	require.EqualError(t, x.SetRaw("x", tensor.FP32, []int64{2}, make([]byte, 7)), `input "x": FP32 of shape [2] needs 2 elements of 4 bytes, got 7 bytes`)
 	require.ErrorContains(t, x.SetRaw("x", tensor.FP32, []int64{-2}, nil), "negative")
 	require.Error(t, x.SetRaw("x", tensor.Bytes, []int64{0}, nil))
+	require.Error(t, x.SetRaw("x", tensor.FP64, []int64{1 << 61}, nil), "the bytes of this shape do not fit an int")
 }
 
 func TestViewOfUnalignedBytes(t *testing.T) {
