@@ -73,10 +73,10 @@ func (a *Array) Walk(s *Scanner, scalar func(c byte) (n int, err error)) error {
 
 // open takes the '[' of an array at the given level; more is false for an empty one, which is taken whole.
 func (a *Array) open(s *Scanner, level int) (more bool, err error) {
-	switch {
-	case level == a.rank:
+	switch level {
+	case a.rank:
 		return false, a.ragged(level, "a single value as in the rows before it, got an array")
-	case level == MaxRank:
+	case MaxRank:
 		return false, &ShapeError{Reason: fmt.Sprintf("arrays nest deeper than %d", MaxRank)}
 	}
 	if more, err = s.OpenArray(); err != nil {

@@ -230,7 +230,7 @@ func TestStatus(t *testing.T) {
 		protocol.Internal: codes.Internal, protocol.Invalid: codes.InvalidArgument, protocol.NotFound: codes.NotFound,
 		protocol.Conflict: codes.Aborted, protocol.TooLarge: codes.ResourceExhausted, protocol.TooMany: codes.ResourceExhausted,
 		protocol.Unsupported: codes.Unimplemented, protocol.UnsupportedType: codes.InvalidArgument,
-		protocol.Unavailable: codes.Unavailable, protocol.Deadline: codes.DeadlineExceeded,
+		protocol.Unavailable: codes.Unavailable, protocol.Deadline: codes.DeadlineExceeded, protocol.SlowClient: codes.DeadlineExceeded,
 	} {
 		require.Equal(t, want, Status(protocol.Errorf(code, "x")).Code())
 	}

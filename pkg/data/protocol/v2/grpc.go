@@ -249,14 +249,15 @@ func contents(t *tensor.Tensor) (*inferencev2.InferTensorContents, error) {
 	case tensor.FP64:
 		c.Fp64Contents = tensor.View[float64](t)
 	case tensor.Bytes:
-		c.BytesContents = make([][]byte, t.Len())
-		for i := range c.BytesContents {
+		values := make([][]byte, t.Len())
+		for i := range values {
 			v := t.Bytes(i)
 			if !utf8.Valid(v) {
 				return nil, invalid("element %d of output %q is not UTF-8 text: ask for the raw form", i, t.Name)
 			}
-			c.BytesContents[i] = v
+			values[i] = v
 		}
+		c.BytesContents = values
 	default:
 		return nil, protocol.Errorf(protocol.Internal, "output %q has no datatype", t.Name)
 	}
@@ -302,7 +303,7 @@ func grpcCode(c protocol.Code) codes.Code {
 		return codes.Unimplemented
 	case protocol.Unavailable:
 		return codes.Unavailable
-	case protocol.Deadline:
+	case protocol.Deadline, protocol.SlowClient:
 		return codes.DeadlineExceeded
 	default:
 		return codes.Internal

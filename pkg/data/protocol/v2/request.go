@@ -450,7 +450,7 @@ func (d *Decoder) dimension() (int64, error) {
 	case n.Kind == jsontext.Float && math.Abs(n.Float) < 1<<62:
 		return int64(n.Float), nil
 	default:
-		d.fault(invalid("dimension %s is too big", s.Text(from, s.Offset())))
+		d.fault(invalid("dimension %s is too big", clip(s.Text(from, s.Offset()))))
 		return 0, nil
 	}
 }
