@@ -54,6 +54,8 @@ func Compile(g handoff.Graph) (*Graph, error) {
 	case len(c.faults) == 0:
 		if cycle := findCycle(root, nil, map[*node]bool{}); cycle != "" {
 			c.fault("nodes: %s is a cycle: a request would never end", cycle)
+		} else if n := calls(root, map[*node]int{}); n > maxCalls {
+			c.fault("nodes: one request would make more than %d calls: nodes that call the same node twice double them", maxCalls)
 		}
 	}
 	if len(c.faults) > 0 {
@@ -94,7 +96,7 @@ func (c *compiler) compile(name string) {
 		}
 		c.target(at, s, &out)
 		if spec.RouterType == handoff.Splitter {
-			if s.Weight == nil || *s.Weight < 0 {
+			if s.Weight == nil || *s.Weight < 0 || *s.Weight > 100 {
 				c.fault("%s.weight: a Splitter's step needs a weight of 0 to 100", at)
 			} else {
 				out.weight = *s.Weight
@@ -150,6 +152,30 @@ func findCycle(n *node, above []*node, done map[*node]bool) string {
 	}
 	done[n] = true
 	return ""
+}
+
+// maxCalls bounds what one request may set off: in a graph of shared nodes the calls can double with every node.
+const maxCalls = 1000
+
+// calls is how many services one request reaches at the most, counted up to just above maxCalls. The graph has no cycle.
+func calls(n *node, known map[*node]int) int {
+	if have, ok := known[n]; ok {
+		return have
+	}
+	total := 0
+	for _, s := range n.steps {
+		one := 1
+		if s.child != nil {
+			one = calls(s.child, known)
+		}
+		if n.kind == handoff.Switch || n.kind == handoff.Splitter {
+			total = max(total, one)
+		} else {
+			total = min(total+one, maxCalls+1)
+		}
+	}
+	known[n] = total
+	return total
 }
 
 // pick chooses a Splitter's step for a number in [0, 100).

@@ -5,6 +5,7 @@ package route
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -160,17 +161,22 @@ func TestASplitterHonoursItsWeights(t *testing.T) {
 
 func TestCompileNamesEveryFault(t *testing.T) {
 	tests := map[string]struct{ spec, want string }{
-		"no root":          {`{"nodes":{"a":{"routerType":"Switch","steps":[{"serviceUrl":"http://x"}]}}}`, `there is no node "root"`},
-		"unknown kind":     {`{"nodes":{"root":{"routerType":"Loop","steps":[{"serviceUrl":"http://x"}]}}}`, `nodes.root.routerType: "Loop"`},
-		"unknown node":     {`{"nodes":{"root":{"routerType":"Switch","steps":[{"nodeName":"x"}]}}}`, `nodes.root.steps[0].nodeName: there is no node "x"`},
-		"no target":        {`{"nodes":{"root":{"routerType":"Switch","steps":[{}]}}}`, `nodes.root.steps[0]: a step needs`},
-		"no steps":         {`{"nodes":{"root":{"routerType":"Switch"}}}`, `nodes.root.steps: a node needs at least one step`},
-		"unresolved":       {`{"nodes":{"root":{"routerType":"Switch","steps":[{"serviceName":"m"}]}}}`, `"m" was not resolved`},
-		"bad URL":          {`{"nodes":{"root":{"routerType":"Switch","steps":[{"serviceUrl":"m"}]}}}`, `"m" is not an http or https URL`},
-		"missing weight":   {`{"nodes":{"root":{"routerType":"Splitter","steps":[{"serviceUrl":"http://x"}]}}}`, `nodes.root.steps[0].weight`},
-		"weights not 100":  {`{"nodes":{"root":{"routerType":"Splitter","steps":[{"serviceUrl":"http://x","weight":60}]}}}`, `add up to 100, not 60`},
-		"a cycle":          {`{"nodes":{"root":{"routerType":"Sequence","steps":[{"nodeName":"b"}]},"b":{"routerType":"Sequence","steps":[{"nodeName":"root"}]}}}`, `root → b → root is a cycle`},
-		"two at once, too": {`{"nodes":{"root":{"routerType":"Loop","steps":[{}]}}}`, "\nnodes.root.steps[0]: a step needs"},
+		"no root":         {`{"nodes":{"a":{"routerType":"Switch","steps":[{"serviceUrl":"http://x"}]}}}`, `there is no node "root"`},
+		"unknown kind":    {`{"nodes":{"root":{"routerType":"Loop","steps":[{"serviceUrl":"http://x"}]}}}`, `nodes.root.routerType: "Loop"`},
+		"unknown node":    {`{"nodes":{"root":{"routerType":"Switch","steps":[{"nodeName":"x"}]}}}`, `nodes.root.steps[0].nodeName: there is no node "x"`},
+		"no target":       {`{"nodes":{"root":{"routerType":"Switch","steps":[{}]}}}`, `nodes.root.steps[0]: a step needs`},
+		"no steps":        {`{"nodes":{"root":{"routerType":"Switch"}}}`, `nodes.root.steps: a node needs at least one step`},
+		"unresolved":      {`{"nodes":{"root":{"routerType":"Switch","steps":[{"serviceName":"m"}]}}}`, `"m" was not resolved`},
+		"bad URL":         {`{"nodes":{"root":{"routerType":"Switch","steps":[{"serviceUrl":"m"}]}}}`, `"m" is not an http or https URL`},
+		"missing weight":  {`{"nodes":{"root":{"routerType":"Splitter","steps":[{"serviceUrl":"http://x"}]}}}`, `nodes.root.steps[0].weight`},
+		"weights not 100": {`{"nodes":{"root":{"routerType":"Splitter","steps":[{"serviceUrl":"http://x","weight":60}]}}}`, `add up to 100, not 60`},
+		"a cycle":         {`{"nodes":{"root":{"routerType":"Sequence","steps":[{"nodeName":"b"}]},"b":{"routerType":"Sequence","steps":[{"nodeName":"root"}]}}}`, `root → b → root is a cycle`},
+		"weights that only add up past the end of the numbers": {
+			`{"nodes":{"root":{"routerType":"Splitter","steps":[{"serviceUrl":"http://x","weight":9223372036854775807},{"serviceUrl":"http://x","weight":9223372036854775807},{"serviceUrl":"http://x","weight":102}]}}}`,
+			`nodes.root.steps[0].weight`,
+		},
+		"calls that double with each node": {doubling(40), `more than 1000 calls`},
+		"two at once, too":                 {`{"nodes":{"root":{"routerType":"Loop","steps":[{}]}}}`, "\nnodes.root.steps[0]: a step needs"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -180,6 +186,25 @@ func TestCompileNamesEveryFault(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
+}
+
+// doubling is a graph of n ensembles, each of which calls the next one twice.
+func doubling(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"nodes":{"root":{"routerType":"Ensemble","steps":[{"nodeName":"n0"},{"nodeName":"n0"}]}`)
+	for i := range n {
+		fmt.Fprintf(&b, `,"n%d":{"routerType":"Ensemble","steps":[{"nodeName":"n%d"},{"nodeName":"n%d"}]}`, i, i+1, i+1)
+	}
+	fmt.Fprintf(&b, `,"n%d":{"routerType":"Sequence","steps":[{"serviceUrl":"http://x"}]}}}`, n)
+	return b.String()
+}
+
+func TestASwitchCountsAsItsDearestStep(t *testing.T) {
+	wide := `{"nodes":{"root":{"routerType":"Switch","steps":[` + strings.TrimSuffix(strings.Repeat(`{"serviceUrl":"http://x","condition":"a"},`, 2000), ",") + `]}}}`
+	var g handoff.Graph
+	require.NoError(t, json.Unmarshal([]byte(wide), &g))
+	_, err := Compile(g)
+	require.NoError(t, err)
 }
 
 func TestHeadersReachStepsOnlyByPattern(t *testing.T) {

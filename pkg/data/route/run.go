@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -109,9 +110,12 @@ func stepTimeout(t *handoff.GraphTimeouts) time.Duration {
 	return seconds(t.ServiceClient, 0)
 }
 
+// maxSeconds keeps a timeout from a graph within a Duration.
+const maxSeconds = int64(math.MaxInt64 / time.Second)
+
 func seconds(n *int64, otherwise time.Duration) time.Duration {
 	if n == nil || *n <= 0 {
 		return otherwise
 	}
-	return time.Duration(*n) * time.Second
+	return time.Duration(min(*n, maxSeconds)) * time.Second
 }
