@@ -43,7 +43,7 @@ type Options struct {
 // NewOptions returns the defaults that rendered pods rely on.
 func NewOptions() Options {
 	return Options{
-		Port: handoff.AgentPort, ComponentPort: 8080,
+		Port: handoff.AgentPort, ComponentPort: handoff.HTTPPort,
 		// Endpoints forget a terminating pod within seconds; until then it goes on answering.
 		Server: httpserver.Options{DrainDelay: 5 * time.Second},
 	}
@@ -67,16 +67,20 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 // logged or batched nothing would be found out late.
 func (o *Options) Validate() error {
 	var faults []error
-	for name, n := range map[string]int{handoff.FlagAgentPort: o.Port, handoff.FlagComponentPort: o.ComponentPort} {
-		if n < 1 || n > 65535 {
-			faults = append(faults, fmt.Errorf("--%s %d: expected a port of 1 to 65535", name, n))
+	for _, port := range []struct {
+		flag string
+		n    int
+	}{{handoff.FlagAgentPort, o.Port}, {handoff.FlagComponentPort, o.ComponentPort}} {
+		if port.n < 1 || port.n > 65535 {
+			faults = append(faults, fmt.Errorf("--%s %d: expected a port of 1 to 65535", port.flag, port.n))
 		}
 	}
-	for name, asked := range map[string]bool{
-		handoff.FlagEnablePuller: o.enablePuller, handoff.FlagEnableBatcher: o.enableBatcher, handoff.FlagLogURL: o.logURL != "",
-	} {
-		if asked {
-			faults = append(faults, fmt.Errorf("--%s: not built into this version of the agent yet; remove it from the InferenceService", name))
+	for _, feature := range []struct {
+		flag  string
+		asked bool
+	}{{handoff.FlagEnablePuller, o.enablePuller}, {handoff.FlagEnableBatcher, o.enableBatcher}, {handoff.FlagLogURL, o.logURL != ""}} {
+		if feature.asked {
+			faults = append(faults, fmt.Errorf("--%s: not built into this version of the agent yet; remove it from the InferenceService", feature.flag))
 		}
 	}
 	return errors.Join(faults...)

@@ -207,10 +207,14 @@ func TestOptionsThatCannotBeMetAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"the batcher":         {[]string{"--enable-batcher"}, "--enable-batcher: not built into this version"},
-		"the puller":          {[]string{"--enable-puller"}, "--enable-puller: not built"},
-		"the logger":          {[]string{"--log-url", "http://x"}, "--log-url: not built"},
-		"an impossible port":  {[]string{"--component-port=0"}, "--component-port 0: expected a port"},
+		"the batcher":        {[]string{"--enable-batcher"}, "--enable-batcher: not built into this version"},
+		"the puller":         {[]string{"--enable-puller"}, "--enable-puller: not built"},
+		"the logger":         {[]string{"--log-url", "http://x"}, "--log-url: not built"},
+		"an impossible port": {[]string{"--component-port=0"}, "--component-port 0: expected a port"},
+		"all at once, in one order": {
+			[]string{"--log-url=x", "--enable-batcher", "--component-port=0", "--port=0"},
+			"--port 0: expected a port of 1 to 65535\n--component-port 0: expected a port of 1 to 65535\n--enable-batcher: ",
+		},
 		"underscores as well": {[]string{"--component_port=70000"}, "--component-port 70000"},
 	} {
 		t.Run(name, func(t *testing.T) {
