@@ -49,7 +49,7 @@ func TestHTTPSServesTheNewestCertificate(t *testing.T) {
 	go func() { done <- s.Run(ctx) }()
 	serial := func() int64 {
 		client := &http.Client{Transport: &http.Transport{
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: true, //nolint:gosec // its own certificate
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: true,
 		}}
 		resp, err := client.Get("https://" + s.HTTPAddr().String())
 		require.NoError(t, err)

@@ -75,7 +75,7 @@ var ErrPortTaken = errors.New("another process has this port")
 // ErrCut says that a drain ended with requests still running, and that they were cut off.
 var ErrCut = errors.New("drain timed out: requests were still running and were cut off")
 
-// Fatal, as the cause with which the context of Run is cancelled, makes Run end without DrainDelay and return Err.
+// Fatal is a cause: when the context of Run is cancelled with it, Run ends without DrainDelay and returns Err.
 type Fatal struct{ Err error } //nolint:errname // a cause, not what Run returns
 
 func (f *Fatal) Error() string { return f.Err.Error() }
@@ -96,7 +96,7 @@ type Server struct {
 
 	mu                 sync.Mutex
 	httpLis, grpcLis   net.Listener
-	httpDone, grpcDone chan error
+	httpDone, grpcDone chan struct{} // closed when the port is no longer served
 }
 
 // New makes a server; it opens nothing. grpc may be nil.
@@ -231,11 +231,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	failed := make(chan error, 2)
 	if s.httpLis != nil {
-		s.httpDone = make(chan error, 1)
+		s.httpDone = make(chan struct{})
 		go func() { s.serve("HTTP", s.httpDone, failed, s.serveHTTP) }()
 	}
 	if s.grpcLis != nil {
-		s.grpcDone = make(chan error, 1)
+		s.grpcDone = make(chan struct{})
 		go func() { s.serve("gRPC", s.grpcDone, failed, func() error { return s.grpc.Serve(s.grpcLis) }) }()
 	}
 	var cause error
@@ -260,13 +260,11 @@ func (s *Server) serveHTTP() error {
 	return s.http.Serve(s.httpLis)
 }
 
-func (s *Server) serve(what string, done, failed chan<- error, serve func() error) {
-	err := serve()
-	if err != nil && !s.draining.Load() {
-		err = fmt.Errorf("serve %s: %w", what, err)
-		failed <- err
+func (s *Server) serve(what string, done chan<- struct{}, failed chan<- error, serve func() error) {
+	defer close(done)
+	if err := serve(); err != nil && !s.draining.Load() {
+		failed <- fmt.Errorf("serve %s: %w", what, err)
 	}
-	done <- err
 }
 
 func (s *Server) drain(ctx context.Context, graceful bool) error {
