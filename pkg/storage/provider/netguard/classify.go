@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
@@ -52,7 +51,7 @@ func isTLS(err error) bool {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return true
 	}
-	return strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
+	return errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // Status turns an HTTP status other than success into a provider.Error.

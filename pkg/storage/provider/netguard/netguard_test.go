@@ -64,7 +64,7 @@ func TestProxyOfTheEnvironmentMayBeLocal(t *testing.T) {
 	tr.Proxy = http.ProxyURL(u)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://models.example.com/m", http.NoBody)
 	require.NoError(t, err)
-	_, err = tr.RoundTrip(req) //nolint:bodyclose // there is no answer
+	_, err = tr.RoundTrip(req)
 	require.Equal(t, provider.Refused, provider.KindOf(err), "only a proxy that the environment names is trusted")
 }
 
@@ -76,4 +76,13 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		require.Equal(t, want, netguard.RetryAfter(http.Header{"Retry-After": {value}}, now), value)
 	}
+}
+
+func TestATLSClientAtAPlainPortIsNotTriedAgain(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	client := &http.Client{Transport: (&netguard.Policy{AllowLoopback: true}).Transport(nil, 1)}
+	_, err := client.Get("https" + plain.URL[len("http"):])
+	require.Error(t, err)
+	require.Equal(t, provider.Other, provider.KindOf(netguard.Network(err, "get x")))
 }

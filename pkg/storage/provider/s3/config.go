@@ -4,6 +4,7 @@
 package s3
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"net/http"
@@ -75,8 +76,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		c.Insecure = true
 	default:
 		c.CABundle = getenv(handoff.EnvAWSCABundle)
-		if dir := getenv(handoff.EnvCABundleMountPoint); c.CABundle == "" && getenv(handoff.EnvCABundleConfigMap) != "" {
-			c.CABundle = filepath.Join(dir, handoff.CABundleFile)
+		if c.CABundle == "" && getenv(handoff.EnvCABundleConfigMap) != "" {
+			c.CABundle = filepath.Join(cmp.Or(getenv(handoff.EnvCABundleMountPoint), handoff.CABundleDir), handoff.CABundleFile)
 		}
 	}
 	var err error

@@ -147,12 +147,12 @@ type walk struct {
 // stat follows links and refuses those that leave the root.
 func (w *walk) stat(name string) (fs.FileInfo, error) {
 	if w.root != "" {
-		real, err := filepath.EvalSymlinks(name)
+		target, err := filepath.EvalSymlinks(name)
 		if err != nil {
 			return nil, err
 		}
-		if rel, err := filepath.Rel(w.root, real); err != nil || !filepath.IsLocal(rel) {
-			return nil, provider.Errorf(provider.Refused, "%s links to %s, outside its volume", name, real)
+		if rel, err := filepath.Rel(w.root, target); err != nil || !filepath.IsLocal(rel) {
+			return nil, provider.Errorf(provider.Refused, "%s links to %s, outside its volume", name, target)
 		}
 	}
 	return os.Stat(name)
