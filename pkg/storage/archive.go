@@ -138,7 +138,7 @@ func (s *stream) Read(p []byte) (n int, err error) {
 		return 0, io.EOF
 	}
 	err = s.r.retry(s.ctx, s.obj.Path, func(context.Context) (bool, error) {
-		n, err = s.read(p)
+		n, err = s.read(p) //nolint:contextcheck // the body is of the stream's context: the next Read goes on with it
 		return n > 0, err
 	})
 	s.at += int64(n)

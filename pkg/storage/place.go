@@ -47,8 +47,8 @@ func (f *Fetcher) openPlace(ctx context.Context, dir string, log *zap.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file, not a directory", dir)
@@ -192,7 +192,7 @@ func (p *place) publish(replace bool, stale []string) error {
 // published makes the renames durable and removes what is left of the work.
 func (p *place) published() error {
 	for _, d := range []string{p.dir, filepath.Dir(p.dir)} {
-		if err := syncDir(d); err != nil && !(d != p.dir && errors.Is(err, fs.ErrPermission)) {
+		if err := syncDir(d); err != nil && (d == p.dir || !errors.Is(err, fs.ErrPermission)) {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func (r *run) retry(ctx context.Context, what string, attempt func(context.Conte
 			wait = o.BackoffMax
 		}
 		// Half fixed, half random: many readers that failed together do not come back together.
-		wait = wait/2 + rand.N(wait/2+1)
+		wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // jitter needs no secret
 		if e, ok := errors.AsType[*provider.Error](err); ok && e.RetryAfter > 0 {
 			if e.RetryAfter > o.MaxRetryAfter {
 				return fmt.Errorf("%w (asks to wait %s, longer than the %s allowed)", err, e.RetryAfter, o.MaxRetryAfter)

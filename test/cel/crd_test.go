@@ -50,7 +50,7 @@ type crd struct {
 }
 
 // complete are the CRDs of crdDir, read and compiled once for all tests. Nobody changes them.
-var complete = sync.OnceValues(func() (map[string]*crd, error) { return readCRDs(crdDir) }) //nolint:gochecknoglobals // compiling the rules takes seconds
+var complete = sync.OnceValues(func() (map[string]*crd, error) { return readCRDs(crdDir) }) // compiling the rules takes seconds
 
 // loadCRDs returns the complete CRDs, by kind.
 func loadCRDs(t *testing.T) map[string]*crd {
@@ -79,7 +79,7 @@ func readCRDs(dir string) (map[string]*crd, error) {
 }
 
 func readCRD(name string) (*crd, error) {
-	data, err := os.ReadFile(name) //nolint:gosec // a file of the repository
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}

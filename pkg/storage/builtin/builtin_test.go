@@ -130,7 +130,7 @@ func TestS3PathRule(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, map[string]string(tc.want), tree(t, dir))
+			require.Equal(t, tc.want, tree(t, dir))
 		})
 	}
 }

@@ -219,5 +219,5 @@ func (i *Initializer) end(p [2]string, res storage.Result, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("Storage initialization failed: %w", err) //nolint:revive,staticcheck // the words that logs are searched for
+	return fmt.Errorf("Storage initialization failed: %w", err) //nolint:staticcheck // the words that logs are searched for
 }
