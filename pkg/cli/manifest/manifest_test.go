@@ -68,6 +68,13 @@ func TestFaultsSayWhereAndWhatToDo(t *testing.T) {
 				`f:11 (document 1): inferenceservice/iris: spec.predictor.model.resources.limits.cpu: the text "lots" (quoted values are texts) is no quantity; write for example 500m, 2 or 1Gi`,
 			},
 		},
+		"texts that YAML does not take for texts": {
+			strings.Replace(iris, "name: iris", "name: iris\n  labels: {a: y, b: 3}", 1),
+			[]string{
+				`f:5 (document 1): inferenceservice/iris: metadata.labels.a: a text is expected, got true; put it in quotes: YAML reads y, yes, on and true as true, n, no, off and false as false`,
+				`f:5 (document 1): inferenceservice/iris: metadata.labels.b: a text is expected, got the number 3; put it in quotes`,
+			},
+		},
 		"an unknown kind": {
 			strings.Replace(iris, "InferenceService", "InferenceServise", 1),
 			[]string{`f:2 (document 1): kind: unknown kind "InferenceServise"; did you mean "InferenceService"?`},

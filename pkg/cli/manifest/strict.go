@@ -167,7 +167,13 @@ func mistype(raw []byte, err error, fresh func() any) (path, message string) {
 	got := at(tree, keys)
 	var te *json.UnmarshalTypeError
 	if errors.As(err, &te) && te.Type != nil {
-		return path, fmt.Sprintf("%s is expected, got %s", goKind(te.Type), show(got))
+		message = fmt.Sprintf("%s is expected, got %s", goKind(te.Type), show(got))
+		if _, isBool := got.(bool); isBool && te.Type.Kind() == reflect.String {
+			message += "; put it in quotes: YAML reads y, yes, on and true as true, n, no, off and false as false"
+		} else if _, isNumber := got.(float64); isNumber && te.Type.Kind() == reflect.String {
+			message += "; put it in quotes"
+		}
+		return path, message
 	}
 	if m := err.Error(); strings.Contains(m, "quantities must match") {
 		return path, fmt.Sprintf(`%s is no quantity; write for example 500m, 2 or 1Gi`, show(got))
