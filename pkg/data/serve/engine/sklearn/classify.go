@@ -26,8 +26,8 @@ type linearClassifier struct {
 func buildLinearClassifier(a *attrs) (estimator, error) {
 	l := &linearClassifier{}
 	l.build(a)
-	if _, ok := a.o.Attr("classes_"); !ok && a.has("_label_binarizer") {
-		b := a.inner("_label_binarizer") // RidgeClassifier
+	if a.has("_label_binarizer") { // RidgeClassifier
+		b := a.inner("_label_binarizer")
 		if y := b.textOr("y_type_", "binary"); y != "binary" && y != "multiclass" {
 			a.unsupported("targets of the kind %s", y)
 		}

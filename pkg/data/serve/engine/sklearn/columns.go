@@ -56,7 +56,8 @@ func buildColumnTransformer(a *attrs) (estimator, error) {
 	}
 	if old := a.version != (version{}) && !a.version.atLeast(1, 0); old {
 		t.more = !a.version.atLeast(0, 24)
-		if rest, ok := pickle.Items(a.value("_remainder")); ok && len(rest) == 3 && rest[2] != nil && a.flag("_has_str_cols", false) {
+		rest, ok := pickle.Items(a.value("_remainder"))
+		if ok && len(rest) == 3 && rest[2] != nil && a.flag("_has_str_cols", !a.version.atLeast(0, 22) || a.picksByName()) {
 			t.order = known
 		}
 	}
@@ -99,6 +100,27 @@ func buildColumnTransformer(a *attrs) (estimator, error) {
 	// Columns are picked by name from a data frame, so its own order and number are free.
 	t.fitted.names = nil
 	return t, a.err
+}
+
+// picksByName reports whether any columns were given by name.
+func (a *attrs) picksByName() bool {
+	for _, item := range a.items("transformers_") {
+		part, _ := pickle.Items(item)
+		if len(part) != 3 {
+			continue
+		}
+		columns := part[2]
+		if items, ok := pickle.Items(columns); ok && len(items) > 0 {
+			columns = items[0]
+		}
+		if o, ok := columns.(*pickle.Object); ok && len(o.Args) > 0 { // a slice
+			columns = o.Args[0]
+		}
+		if _, ok := pickle.Text(columns); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // namesFrom reads column names from a list, an array or a pandas index.

@@ -4,6 +4,7 @@
 package sklearn
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/kserve-go/kserve-go/pkg/data/pickle"
@@ -84,9 +85,11 @@ type oneHot struct {
 	width        int
 	errorUnknown bool
 	errorNaN     bool // before 0.24 a missing value was an error
-	typ          dtype
-	frame        bool
-	plainNames   bool
+	// legacy is the way of 0.20 and 0.21 with integers: categories are 0 to a limit, of which only those seen have a column.
+	legacy     bool
+	typ        dtype
+	frame      bool
+	plainNames bool
 }
 
 type oneHotColumn struct {
@@ -94,6 +97,7 @@ type oneHotColumn struct {
 	place   []int32 // by category: the column that gets the one, -1 where it was dropped
 	unknown int32   // the same for values that are no category
 	offset  int
+	limit   float64  // legacy: what the values are below
 	names   []string // of the columns made, after the column's own name
 }
 
@@ -114,22 +118,44 @@ func buildOneHot(a *attrs) (estimator, error) {
 			a.unsupported("a feature_name_combiner of its own")
 		}
 	}
-	if a.flag("_legacy_mode", false) {
-		a.unsupported("the legacy mode of version 0.20, for integers given by n_values")
-	}
+	e.legacy = a.flag("_legacy_mode", false)
 	items := a.items("categories_")
 	a.columns(&e.fitted, len(items), "categories_")
 	dropped := a.dropped(len(items))
+	var limits []float64
+	if e.legacy {
+		limits = a.legacyLimits(len(items))
+	}
 	for j, item := range items {
 		col := oneHotColumn{categories: a.categories("categories_", item), offset: e.width, unknown: -1}
 		if a.err != nil {
 			return nil, a.err
+		}
+		if limits != nil {
+			col.limit = limits[j]
 		}
 		width := a.places(&col, j, dropped[j], handle == "infrequent_if_exist" || handle == "warn")
 		e.width += width
 		e.columns = append(e.columns, col)
 	}
 	return e, a.err
+}
+
+// legacyLimits reads what the integers of each column are below.
+func (a *attrs) legacyLimits(n int) []float64 {
+	if s := a.textOr("_n_values", "auto"); s != "auto" || a.textOr("_categorical_features", "all") != "all" {
+		a.unsupported("the legacy mode with n_values or categorical_features")
+		return nil
+	}
+	return a.vectorOf(a.first("_n_values_", "n_values_"), n)
+}
+
+// legacyCell makes an integer of a number, and refuses what no category can be.
+func (e *oneHot) legacyCell(c cell, k *oneHotColumn) (cell, bool) {
+	v, ok := numeric(c)
+	v = math.Trunc(v)
+	c = cell{kind: integerCell, num: v}
+	return c, ok && v >= 0 && (v < k.limit || !e.errorUnknown)
 }
 
 // outputType is the dtype parameter of an encoder.
@@ -315,10 +341,16 @@ func (e *oneHot) run(c *call, _ string, x *table) (*table, error) {
 			if e.errorNaN && v.plain().kind == nanCell {
 				return nil, protocol.Errorf(protocol.Invalid, "%s does not take NaN: row %d, column %s", e.class, i, columnName(x, j))
 			}
+			if e.legacy {
+				var ok bool
+				if v, ok = e.legacyCell(v, k); !ok {
+					return nil, protocol.Errorf(protocol.Invalid, "%s: row %d, column %s has %s, and its categories are integers from 0 to %v", e.class, i, columnName(x, j), cellText(v), k.limit-1)
+				}
+			}
 			place := k.unknown
 			if at := k.find(v); at >= 0 {
 				place = k.place[at]
-			} else if e.errorUnknown {
+			} else if e.errorUnknown && !e.legacy {
 				return nil, protocol.Errorf(protocol.Invalid, "%s: row %d, column %s has %q, which was no category in training", e.class, i, columnName(x, j), cellText(v.plain()))
 			}
 			if place >= 0 {

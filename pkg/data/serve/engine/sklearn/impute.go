@@ -105,7 +105,11 @@ func buildSimpleImputer(a *attrs) (estimator, error) {
 		return nil, a.err
 	}
 	a.columns(&s.fitted, len(values), "statistics_")
-	s.strict = strategy == "constant" && a.version.atLeast(1, 4) && statistics.DType.Kind == 'f'
+	fillType := statistics.DType
+	if d, ok := a.value("_fill_dtype").(*pickle.DType); ok {
+		fillType = d
+	}
+	s.strict = strategy == "constant" && a.version.atLeast(1, 4) && fillType.Kind == 'f'
 	dropEmpty := strategy != "constant" && !a.flag("keep_empty_features", false) || strategy == "constant" && a.version.atLeast(1, 8) && !a.flag("keep_empty_features", false)
 	for _, v := range values {
 		fill, ok := asCell(v)

@@ -22,7 +22,7 @@ type scaler struct {
 }
 
 func buildStandardScaler(a *attrs) (estimator, error) {
-	s := &scaler{fitted: a.fitted(), frame: a.frameOutput()}
+	s := &scaler{fitted: a.fitted(), frame: a.frameOutput(), narrow: a.version.atLeast(1, 8)}
 	withMean, withStd := a.flag("with_mean", true), a.flag("with_std", true)
 	scale := a.first("scale_", "std_")
 	if withStd {
@@ -119,10 +119,10 @@ func (s *scaler) forward(j int, v float64, single bool) float64 {
 		return v
 	}
 	if s.shift != nil {
-		v = to32(v-s.shift[j], single)
+		v = to32(v-to32(s.shift[j], single && s.narrow), single)
 	}
 	if s.scale != nil {
-		v = to32(v/s.scale[j], single)
+		v = to32(v/to32(s.scale[j], single && s.narrow), single)
 	}
 	return v
 }
@@ -132,10 +132,10 @@ func (s *scaler) backward(j int, v float64, single bool) float64 {
 		return to32(to32(v-s.shift[j], single)/s.scale[j], single)
 	}
 	if s.scale != nil {
-		v = to32(v*s.scale[j], single)
+		v = to32(v*to32(s.scale[j], single && s.narrow), single)
 	}
 	if s.shift != nil {
-		v = to32(v+s.shift[j], single)
+		v = to32(v+to32(s.shift[j], single && s.narrow), single)
 	}
 	return v
 }
