@@ -42,7 +42,7 @@ func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, erro
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "--grpc-address %q: %w", o.GRPCAddr, err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	for _, h := range o.Headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {

@@ -76,9 +76,8 @@ func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress fu
 		return "", err
 	}
 	options.Progress = progress
-	engine := storage.New(options)
 	if dir == "" {
-		if local, ok := engine.Locate(ctx, uri); ok {
+		if local, ok := storage.New(options).Locate(ctx, uri); ok {
 			return local, nil
 		}
 		dir = filepath.Join(f.cache, digest(uri+"\x00"+env[handoff.EnvAWSEndpointURL]+env[handoff.EnvS3Endpoint]))
@@ -86,10 +85,14 @@ func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress fu
 			dir = filepath.Join(f.cache, digest(uri))
 		}
 	}
-	result, err := engine.Fetch(ctx, uri, dir)
+	had := complete(dir)
+	if had {
+		options.Retries = 1 // there is a copy to fall back on: do not wait long for a source that is away
+	}
+	result, err := storage.New(options).Fetch(ctx, uri, dir)
 	if err != nil {
 		// A model that was complete once serves while its source is away.
-		if provider.KindOf(err) == provider.Unavailable && complete(dir) && ctx.Err() == nil {
+		if had && provider.KindOf(err) == provider.Unavailable && ctx.Err() == nil {
 			w.notes = append(w.notes, fmt.Sprintf("the source cannot be reached now (%v); serving the copy that was fetched before", err))
 			return dir, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -281,6 +282,24 @@ func read(t *testing.T, path string) []byte {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return text
+}
+
+func TestACachedModelServesWhileItsSourceIsAway(t *testing.T) {
+	source := httptest.NewServer(http.FileServer(http.Dir(samplesDir + "/models/iris")))
+	dir, cache := t.TempDir(), t.TempDir()
+	service(t, dir+"/iris.yaml", "iris", "sklearn", source.URL+"/model.joblib", "")
+	o := Options{Files: []string{dir}, CacheDir: cache}
+	first := start(t, o)
+	require.NotNil(t, first.until("serving"), first.stderr.String())
+	require.NoError(t, first.end())
+	source.Close()
+
+	again := start(t, o)
+	require.NotNil(t, again.until("serving"), again.stderr.String())
+	_, body := post(t, again.url+"/v1/models/iris:predict", "", `{"instances":[[6.8,2.8,4.8,1.4]]}`)
+	require.JSONEq(t, `{"predictions":[1]}`, body)
+	require.Contains(t, fmt.Sprint(again.rows["default/iris"]["notes"]), "the source cannot be reached now")
+	require.NoError(t, again.end())
 }
 
 func TestRefusalsOfTheWholeRun(t *testing.T) {

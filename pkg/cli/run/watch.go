@@ -22,7 +22,7 @@ func watch(ctx context.Context, paths []string, changed func()) error {
 	if err != nil {
 		return fmt.Errorf("watch the files: %w", err)
 	}
-	defer watcher.Close()
+	defer func() { _ = watcher.Close() }()
 	names := map[string]bool{}   // files to watch
 	folders := map[string]bool{} // folders whose every file counts
 	for _, path := range paths {
