@@ -179,6 +179,29 @@ func TestAppendResponse(t *testing.T) {
 	}
 }
 
+// A million repetitions of a scalar beside a column of a million rows would otherwise be a million times a million cells.
+func TestRepeatedScalarsCostOneEach(t *testing.T) {
+	var d Decoder
+	body := `{"instances":[{"a":[1,2,3],` + strings.Repeat(`"b":7,`, 1000) + `"c":null,"b":8}]}`
+	req, err := d.Decode([]byte(body))
+	require.NoError(t, err)
+	require.Len(t, d.frame.pending, 2)
+	require.Len(t, req.Inputs, 3)
+	require.Equal(t, []int64{8, 8, 8}, tensor.View[int64](req.Inputs[1]))
+}
+
+func TestManyRowLabelsAreNotEmptiedForEveryInstance(t *testing.T) {
+	var d Decoder
+	var body strings.Builder
+	for i := range keepKeys + 2 {
+		fmt.Fprintf(&body, `"%d":1,`, i)
+	}
+	_, err := d.Decode([]byte(`{"instances":[{"a":{` + body.String() + `"x":1}},{"a":{"x":1}},{"a":{"y":2}}]}`))
+	require.NoError(t, err)
+	require.Len(t, d.frame.labels, 1)
+	require.Equal(t, []int64{keepKeys + 5}, d.req.Inputs[0].Shape)
+}
+
 // FuzzDecode looks for panics and for requests that break the tensor's promises.
 func FuzzDecode(f *testing.F) {
 	exchanges, err := exchange.Read(recordedDir, "kserve-sklearn", "v1-predict")

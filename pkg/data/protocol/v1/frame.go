@@ -39,6 +39,8 @@ type texts []byte
 type column struct {
 	name  string
 	cells []cell
+	// pending is where the column's scalar in the present instance may be, see frame.repeat.
+	pending int
 }
 
 // frame collects the columns of instances that are objects.
@@ -62,10 +64,7 @@ type pending struct {
 // read takes the array of instances.
 func (f *frame) read(s *jsontext.Scanner, key string) error {
 	f.columns, f.rows, f.cells, f.texts = f.columns[:0], 0, 0, f.texts[:0]
-	if f.index == nil {
-		f.index, f.labels = map[string]int{}, map[string]int{}
-	}
-	clear(f.index)
+	emptyMap(&f.index)
 	f.limit = minCells + cellsPerByte*s.Len()
 	instance := 0
 	more, err := s.OpenArray()
@@ -87,6 +86,16 @@ func (f *frame) read(s *jsontext.Scanner, key string) error {
 		return f.tooBig()
 	}
 	return err
+}
+
+// keepKeys is the largest map that is emptied for reuse. Emptying costs as much as the map was ever large, for every instance.
+const keepKeys = 1 << 10
+
+func emptyMap(m *map[string]int) {
+	if *m == nil || len(*m) > keepKeys {
+		*m = map[string]int{}
+	}
+	clear(*m)
 }
 
 func (f *frame) tooBig() error {
@@ -162,7 +171,7 @@ func (f *frame) single(s *jsontext.Scanner, key string, instance, col int) (c ce
 // object takes an instance that is an object: one row of scalars, or columns that are arrays or objects of row labels.
 func (f *frame) object(s *jsontext.Scanner, key string, instance int) error {
 	f.pending = f.pending[:0]
-	clear(f.labels)
+	emptyMap(&f.labels)
 	base, rows := f.rows, -1
 	labelled := false
 	more, err := s.OpenObject()
@@ -193,7 +202,7 @@ func (f *frame) object(s *jsontext.Scanner, key string, instance int) error {
 		default:
 			var c cell
 			c, err = f.texts.read(s)
-			f.pending = append(f.pending, pending{col, c})
+			f.repeat(col, c)
 		}
 		if err == nil {
 			more, err = s.NextMember()
@@ -217,6 +226,16 @@ func (f *frame) object(s *jsontext.Scanner, key string, instance int) error {
 	}
 	f.rows += rows
 	return nil
+}
+
+// repeat keeps a scalar for all rows of its instance: one for each column, the last, or the work would be rows times members.
+func (f *frame) repeat(col int, c cell) {
+	if at := f.columns[col].pending; at < len(f.pending) && f.pending[at].column == col {
+		f.pending[at].cell = c
+		return
+	}
+	f.columns[col].pending = len(f.pending)
+	f.pending = append(f.pending, pending{col, c})
 }
 
 // values takes a column that is an array of scalars and returns its length.
