@@ -80,29 +80,46 @@ func (p *Process) Run(ctx context.Context) error {
 	metrics := http.NewServeMux()
 	metrics.Handle("GET /metrics", p.metrics)
 
-	group, ctx := errgroup.WithContext(ctx)
-	for addr, handler := range map[string]http.Handler{p.options.HealthAddr: health, p.options.MetricsAddr: metrics} {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-		if err != nil {
-			return fmt.Errorf("listen on %s: %w; choose another with --health-probe-addr or --metrics-addr", addr, err)
-		}
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-		p.log.Info("serving", zap.String("address", listener.Addr().String()))
-		group.Go(func() error {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
-		group.Go(func() error {
-			<-ctx.Done()
-			drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			return server.Shutdown(drain)
-		})
+	healthPort, err := listen(ctx, "--health-probe-addr", p.options.HealthAddr)
+	if err != nil {
+		return err
 	}
+	metricsPort, err := listen(ctx, "--metrics-addr", p.options.MetricsAddr)
+	if err != nil {
+		_ = healthPort.Close()
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	p.serve(ctx, group, healthPort, health)
+	p.serve(ctx, group, metricsPort, metrics)
 	group.Go(func() error { return p.watch(ctx) })
 	return group.Wait()
+}
+
+func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another with %s", addr, err, flag)
+	}
+	return l, nil
+}
+
+// serve answers on a port until ctx ends, then lets running requests finish.
+func (p *Process) serve(ctx context.Context, group *errgroup.Group, port net.Listener, handler http.Handler) {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	p.log.Info("serving", zap.String("address", port.Addr().String()))
+	group.Go(func() error {
+		if err := server.Serve(port); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return server.Shutdown(drain)
+	})
 }
 
 func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {

@@ -96,3 +96,12 @@ func TestABusyAddressIsAnErrorThatNamesItAndTheFlag(t *testing.T) {
 	require.ErrorContains(t, err, l.Addr().String())
 	require.ErrorContains(t, err, "--health-probe-addr")
 }
+
+func TestOneAddressForBothPortsIsAnErrorAndLeavesNothingOpen(t *testing.T) {
+	addr := free(t)
+	err := New(Options{Kubeconfig: kubeconfig(t, "http://"+free(t)), HealthAddr: addr, MetricsAddr: addr}, zap.NewNop()).Run(t.Context())
+	require.ErrorContains(t, err, "--metrics-addr")
+	l, err := net.Listen("tcp", addr)
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+}
