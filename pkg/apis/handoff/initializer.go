@@ -21,14 +21,14 @@ const (
 	EnvHFXetConcurrentRangeGet = "HF_XET_NUM_CONCURRENT_RANGE_GETS"
 	EnvHFToken                 = "HF_TOKEN"
 	EnvHFEndpoint              = "HF_ENDPOINT"
-	EnvModelScopeToken         = "MODELSCOPE_API_TOKEN" //nolint:gosec // a name, no secret
+	EnvModelScopeToken         = "MODELSCOPE_API_TOKEN"
 
 	EnvOCIDockerConfig     = "KSERVE_OCI_DOCKER_CONFIG"
 	EnvOCIInsecureRegistry = "KSERVE_OCI_INSECURE_REGISTRY"
 
 	EnvAWSAccessKeyID     = "AWS_ACCESS_KEY_ID"
-	EnvAWSSecretAccessKey = "AWS_SECRET_ACCESS_KEY" //nolint:gosec // a name, no secret
-	EnvAWSSessionToken    = "AWS_SESSION_TOKEN"     //nolint:gosec // a name, no secret
+	EnvAWSSecretAccessKey = "AWS_SECRET_ACCESS_KEY"
+	EnvAWSSessionToken    = "AWS_SESSION_TOKEN"
 	EnvAWSEndpointURL     = "AWS_ENDPOINT_URL"
 	EnvAWSDefaultRegion   = "AWS_DEFAULT_REGION"
 	EnvAWSRegion          = "AWS_REGION"
@@ -49,20 +49,20 @@ const (
 	EnvGCSCredentials      = "GOOGLE_APPLICATION_CREDENTIALS"
 	EnvAzureTenantID       = "AZURE_TENANT_ID"
 	EnvAzureClientID       = "AZURE_CLIENT_ID"
-	EnvAzureClientSecret   = "AZURE_CLIENT_SECRET" //nolint:gosec // a name, no secret
+	EnvAzureClientSecret   = "AZURE_CLIENT_SECRET"
 	EnvAzureSubscriptionID = "AZURE_SUBSCRIPTION_ID"
 	EnvAzureAccessKey      = "AZURE_STORAGE_ACCESS_KEY"
-	EnvAzureAccessToken    = "AZURE_ACCESS_TOKEN" //nolint:gosec // a name, no secret
+	EnvAzureAccessToken    = "AZURE_ACCESS_TOKEN"
 	EnvAzureAccessExpires  = "AZURE_ACCESS_EXPIRES_ON_SECONDS"
 	EnvAzureAccountName    = "AZURE_ACCOUNT_NAME"
 	EnvAzureServiceURL     = "AZURE_SERVICE_URL"
 	EnvAzSubscriptionID    = "AZ_SUBSCRIPTION_ID"
 	EnvAzTenantID          = "AZ_TENANT_ID"
 	EnvAzClientID          = "AZ_CLIENT_ID"
-	EnvAzClientSecret      = "AZ_CLIENT_SECRET" //nolint:gosec // a name, no secret
-	EnvHDFSSecretDir       = "HDFS_SECRET_DIR"  //nolint:gosec // a name, no secret
+	EnvAzClientSecret      = "AZ_CLIENT_SECRET"
+	EnvHDFSSecretDir       = "HDFS_SECRET_DIR"
 	EnvGitUsername         = "GIT_USERNAME"
-	EnvGitPassword         = "GIT_PASSWORD" //nolint:gosec // a name, no secret
+	EnvGitPassword         = "GIT_PASSWORD"
 )
 
 // EnvHTTPHeadersSuffix ends the name of the variable that holds, as a JSON object, the headers for a host: <host>-headers.

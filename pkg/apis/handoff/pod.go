@@ -62,10 +62,10 @@ const (
 	// LoggerCADir is where the certificate authority of the agent's log sink is.
 	LoggerCADir = "/etc/tls/logger"
 	// GCSCredentialDir and GCSCredentialFile are where the key of a Google service account is.
-	GCSCredentialDir  = "/var/secrets/" //nolint:gosec // a path, no secret
+	GCSCredentialDir  = "/var/secrets/"
 	GCSCredentialFile = "gcloud-application-credentials.json"
 	// HDFSCredentialDir is where the secret of an HDFS is.
-	HDFSCredentialDir = "/var/secrets/kserve-hdfscreds" //nolint:gosec // a path, no secret
+	HDFSCredentialDir = "/var/secrets/kserve-hdfscreds"
 	// OCIAuthDir and OCIAuthFile are where registry credentials are.
 	OCIAuthDir  = "/mnt/oci-fetch-auth"
 	OCIAuthFile = "config.json"
@@ -78,7 +78,7 @@ const (
 	// GlobalCABundle is the ConfigMap with further certificate authorities in each namespace.
 	GlobalCABundle = "global-ca-bundle"
 	// StorageConfigSecret is the Secret that describes stores in JSON.
-	StorageConfigSecret = "storage-config" //nolint:gosec // a name, no secret
+	StorageConfigSecret = "storage-config"
 	// ModelConfigPrefix and ModelConfigSuffix enclose the service's name in the name of its ConfigMap with ModelsFile.
 	ModelConfigPrefix = "modelconfig-"
 	ModelConfigSuffix = "-0"

@@ -8,6 +8,7 @@
 package modelref
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -306,7 +307,8 @@ func isName(text string) bool {
 // parseURL is url.Parse without the URI in its error, which may hold a secret.
 func parseURL(uri string) (*url.URL, error) {
 	u, err := url.Parse(uri)
-	if wrapped, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns exactly this type
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
 		return nil, wrapped.Err
 	}
 	return u, err

@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 )
 
 // MaxNameLength is the length of a DNS label: the longest name of a Service and the longest value of a label.
@@ -70,7 +72,7 @@ func ValidateReplicas(path *field.Path, least *int32, greatest int32) field.Erro
 }
 
 // blockedEnv are the variables that would change the interpreter of a server.
-const blockedEnv = "PYTHONPATH"
+const blockedEnv = handoff.EnvPythonPath
 
 // ValidateContainers refuses containers that set a blocked variable.
 func ValidateContainers(path *field.Path, containers []corev1.Container) field.ErrorList {
@@ -104,16 +106,13 @@ func ExtraGPUResources(path *field.Path, value string) ([]string, *field.Error) 
 // ValidateGPUResources refuses resources of a multi-node container that are neither plain nor GPUs.
 func ValidateGPUResources(path *field.Path, resources corev1.ResourceRequirements, gpus []string) field.ErrorList {
 	var faults field.ErrorList
+	plain := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage}
 	for _, list := range []struct {
 		name  string
 		items corev1.ResourceList
 	}{{"requests", resources.Requests}, {"limits", resources.Limits}} {
 		for _, name := range sortedResources(list.items) {
-			switch name {
-			case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage:
-				continue
-			}
-			if !slices.Contains(gpus, string(name)) {
+			if !slices.Contains(plain, name) && !slices.Contains(gpus, string(name)) {
 				faults = append(faults, field.NotSupported(path.Child(list.name).Key(string(name)), string(name), gpus))
 			}
 		}
@@ -143,7 +142,9 @@ func ValidateParallelism(path *field.Path, pipeline, tensor *int) field.ErrorLis
 }
 
 // ParallelEnv are the variables that hold the sizes of a multi-node server; only the fields may set them.
-func ParallelEnv() []string { return []string{"PIPELINE_PARALLEL_SIZE", "TENSOR_PARALLEL_SIZE"} }
+func ParallelEnv() []string {
+	return []string{handoff.EnvPipelineParallelSize, handoff.EnvTensorParallelSize}
+}
 
 // ValidateParallelEnv refuses variables that a multi-node server gets from fields.
 func ValidateParallelEnv(path *field.Path, env []corev1.EnvVar) field.ErrorList {

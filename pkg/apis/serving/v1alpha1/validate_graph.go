@@ -72,9 +72,9 @@ func (g *InferenceGraph) validateNode(path *field.Path, node InferenceRouter) (f
 		case step.Weight == nil:
 			unweighted = true
 			faults = append(faults, field.Required(at.Child("weight"), "every step of a Splitter needs a weight; set its share in percent"))
-		case *step.Weight < 0:
+		case *step.Weight < 0 || *step.Weight > 100:
 			unweighted = true
-			faults = append(faults, field.Invalid(at.Child("weight"), *step.Weight, "must not be less than 0; it is a share in percent"))
+			faults = append(faults, field.Invalid(at.Child("weight"), *step.Weight, "must be between 0 and 100; it is a share in percent"))
 		default:
 			sum += *step.Weight
 		}
@@ -108,8 +108,8 @@ func (g *InferenceGraph) validateStep(path *field.Path, step *InferenceStep) fie
 		}
 	}
 	if step.ServiceURL != "" {
-		if u, err := url.Parse(step.ServiceURL); err != nil || u.Host == "" || u.Scheme == "" {
-			faults = append(faults, field.Invalid(path.Child("serviceUrl"), step.ServiceURL, "must be a web address with a host; write for instance http://host/v1/models/m:predict"))
+		if u, err := url.Parse(step.ServiceURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			faults = append(faults, field.Invalid(path.Child("serviceUrl"), step.ServiceURL, "must be an http or https web address with a host; write for instance http://host/v1/models/m:predict"))
 		}
 	}
 	if d := step.Dependency; d != "" && d != Soft && d != Hard {

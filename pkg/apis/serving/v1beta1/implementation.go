@@ -83,9 +83,9 @@ func (p *PredictorSpec) MainContainer() (*corev1.Container, int) { return mainCo
 
 // SourceURI returns the source of the predictor's one model: of its model or older field, or the STORAGE_URI of a custom container.
 func (p *PredictorSpec) SourceURI() string {
-	for _, m := range p.models(nil) {
-		if m.spec.StorageURI != nil {
-			return *m.spec.StorageURI
+	if all := p.models(nil); len(all) > 0 {
+		if uri := all[0].spec.StorageURI; uri != nil {
+			return *uri
 		}
 		return ""
 	}

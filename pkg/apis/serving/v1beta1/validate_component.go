@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
@@ -92,7 +93,7 @@ func (v *validator) multiNodeSource(m model) {
 	case uri == nil || *uri == "":
 		v.add(field.Required(at, "every node of a model needs its files; name a source with pvc:// or oci://"))
 	case !strings.HasPrefix(*uri, "pvc://") && !strings.HasPrefix(*uri, "oci://") && !strings.HasPrefix(*uri, "oci+"):
-		v.add(field.Invalid(at, *uri, "every node of a model needs its files; use pvc:// or oci://"))
+		v.add(field.Invalid(at, modelref.Redact(*uri), "every node of a model needs its files; use pvc:// or oci://"))
 	}
 }
 
