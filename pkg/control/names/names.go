@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 )
 
 // MaxLabel is the longest DNS label: a Service, a label value and each part of a host name.
@@ -49,7 +51,9 @@ func WorkerService(service string, generation int64) string {
 }
 
 // ModelConfig names the ConfigMap that lists the models of a multi-model service.
-func ModelConfig(service string) string { return "modelconfig-" + service + "-0" }
+func ModelConfig(service string) string {
+	return handoff.ModelConfigPrefix + service + handoff.ModelConfigSuffix
+}
 
 // App is the value of the label app, which selects the pods of a workload.
 func App(workload string) string { return "isvc." + workload }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 )
 
@@ -46,13 +47,10 @@ func usable(c *servingv1alpha1.ClusterStorageContainer, uri string) error {
 	case c.Spec.WorkloadType != "" && c.Spec.WorkloadType != servingv1alpha1.InitContainer:
 		return fmt.Errorf("ClusterStorageContainer %q has workloadType %s, an init container is needed", c.Name, c.Spec.WorkloadType)
 	case !slices.ContainsFunc(c.Spec.SupportedURIFormats, func(f servingv1alpha1.SupportedURIFormat) bool { return f.Matches(uri) }):
-		return fmt.Errorf("ClusterStorageContainer %q does not support the URI %q", c.Name, uri)
+		return fmt.Errorf("ClusterStorageContainer %q does not support the URI %q", c.Name, modelref.Redact(uri))
 	}
 	return nil
 }
-
-// defaultPort is where a component listens that names no port.
-const defaultPort = 8080
 
 // Front is the container that takes requests: the transformer beside the model, else the serving container, else the first.
 func (c *Component) Front() *corev1.Container {
@@ -69,14 +67,14 @@ func (c *Component) Front() *corev1.Container {
 	return &c.Pod.Containers[0]
 }
 
-// ServingPort is the first port of the front container that does not speak gRPC, else 8080.
+// ServingPort is the first port of the front container that does not speak gRPC, else handoff.HTTPPort.
 func (c *Component) ServingPort() int32 {
 	for _, p := range c.Front().Ports {
 		if !IsGRPC(p.Name) {
 			return p.ContainerPort
 		}
 	}
-	return defaultPort
+	return handoff.HTTPPort
 }
 
 // IsGRPC tells by the name of a port whether gRPC is spoken there.

@@ -26,7 +26,7 @@ func (r *resolver) canaries(stable *resolved) ([]plan.Component, error) {
 		if err != nil {
 			return nil, unsupported("spec.canary[%d].predictor cannot be laid over spec.predictor: %v", i, err)
 		}
-		replicas := (stableMin*canary.TrafficPercent + 99) / 100
+		replicas := int32((int64(stableMin)*int64(canary.TrafficPercent) + 99) / 100)
 		if canary.Predictor.MinReplicas != nil {
 			replicas = *canary.Predictor.MinReplicas
 		}

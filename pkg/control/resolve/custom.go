@@ -54,7 +54,7 @@ func (r *resolver) transformer(spec *servingv1beta1.TransformerSpec) (*plan.Comp
 	}
 	addFlag(main, "--"+handoff.FlagModelName, r.svc.Name)
 	addFlag(main, "--"+handoff.FlagPredictorHost, host)
-	addFlag(main, "--"+handoff.FlagHTTPPort, "8080")
+	addFlag(main, "--"+handoff.FlagHTTPPort, strconv.Itoa(handoff.HTTPPort))
 	if n := spec.ContainerConcurrency; n != nil {
 		addFlag(main, "--"+handoff.FlagWorkers, strconv.FormatInt(*n, 10))
 	}
@@ -87,7 +87,7 @@ func (r *resolver) explainer(spec *servingv1beta1.ExplainerSpec) (*plan.Componen
 		main := &c.Pod.Containers[0]
 		addFlag(main, "--"+handoff.FlagModelName, r.svc.Name)
 		addFlag(main, "--"+handoff.FlagPredictorHost, r.predictorHost())
-		addFlag(main, "--"+handoff.FlagHTTPPort, "8080")
+		addFlag(main, "--"+handoff.FlagHTTPPort, strconv.Itoa(handoff.HTTPPort))
 		if n := ext.ContainerConcurrency; n != nil {
 			addFlag(main, "--"+handoff.FlagWorkers, strconv.FormatInt(*n, 10))
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 func TestImageTags(t *testing.T) {
@@ -58,12 +59,16 @@ func TestSpreadOfGPUs(t *testing.T) {
 		"more than needed is allowed":         {pp: 2, tp: 16, head: 4, worker: 3, want: shares{11, 4, 3}},
 		"less than needed is not":             {pp: 1, tp: 7, head: 2, worker: 4, fails: true},
 		"multi-processing is one node a step": {pp: 2, tp: 4, executor: "mp", want: shares{2, 4, 4}},
+		"a product beyond all numbers":        {pp: 1 << 62, tp: 1 << 62, fails: true},
+		"no nodes at all":                     {pp: 0, tp: 1, fails: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := spread(c.pp, c.tp, c.head, c.worker, c.executor)
 			if c.fails {
-				require.ErrorContains(t, err, "raise the GPU requests or lower the sizes")
+				var blocked *plan.Blocked
+				require.ErrorAs(t, err, &blocked)
+				require.Equal(t, servingv1beta1.ReasonInvalidGPUAllocation, blocked.Reason)
 				return
 			}
 			require.NoError(t, err)
@@ -88,6 +93,11 @@ func TestPlaceholders(t *testing.T) {
 		"a loop in a condition":        {"{{if true}}{{with .Name}}{{range $.Labels}}x{{end}}{{end}}{{end}}", "", "not allowed"},
 		"a definition":                 {`{{define "x"}}{{template "x"}}{{end}}{{template "x"}}`, "", "not allowed"},
 		"too long a text":              {`{{printf "%65537d" 1}}`, "", "grows past"},
+		"a text that is put together":  {`{{printf "%s-%05d" .Name .Generation}}{{print .Name}}{{.Name | js | html | urlquery}}`, "foo-00003foofoo", ""},
+		"a width that is an argument":  {`{{printf "%*d" 65537 1}}`, "", "grows past"},
+		"many wide texts in one":       {`{{len (printf "` + strings.Repeat("%999d", 1000) + `" 1)}}`, "", "grows past"},
+		"a text that doubles":          {`{{$a := printf "%999d" 1}}` + strings.Repeat("{{$a = print $a $a}}", 40) + "{{len $a}}", "", "grows past"},
+		"an escape that doubles":       {`{{"\\" ` + strings.Repeat("| js ", 40) + "| len}}", "", "grows past"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -137,7 +138,7 @@ func expand(text string, meta metav1.ObjectMeta) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
 	}
-	t, err := template.New("placeholder").Option("missingkey=zero").Parse(text)
+	t, err := template.New("placeholder").Option("missingkey=zero").Funcs(textFuncs()).Parse(text)
 	if err != nil {
 		return "", fmt.Errorf("placeholder in %q cannot be read: %w", text, err)
 	}
@@ -173,11 +174,50 @@ func loops(n parse.Node) bool {
 	return false
 }
 
+var errGrows = fmt.Errorf("the text grows past %d bytes", maxExpanded)
+
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.Len()+len(p) > maxExpanded {
-		return 0, fmt.Errorf("the text grows past %d bytes", maxExpanded)
+		return 0, errGrows
 	}
 	return l.Buffer.Write(p)
+}
+
+// textFuncs replace the functions of a template that build texts in memory: a few of them in a row, or a wide verb, make gigabytes of a
+// short placeholder before anything is written.
+func textFuncs() template.FuncMap {
+	return template.FuncMap{
+		"print": bounded(fmt.Sprint), "println": bounded(fmt.Sprintln), "printf": boundedPrintf,
+		"html": bounded(template.HTMLEscaper), "js": bounded(template.JSEscaper), "urlquery": bounded(template.URLQueryEscaper),
+	}
+}
+
+func bounded(build func(args ...any) string) func(args ...any) (string, error) {
+	return func(args ...any) (string, error) {
+		total := 0
+		for _, a := range args {
+			total += len(fmt.Sprint(a))
+		}
+		if total > maxExpanded {
+			return "", errGrows
+		}
+		return build(args...), nil
+	}
+}
+
+// wideVerb is a verb with a width or precision of more than three digits, or one that an argument gives.
+var wideVerb = regexp.MustCompile(`%[-+# 0-9.\[\]]*([0-9]{4}|\*)`)
+
+func boundedPrintf(format string, args ...any) (string, error) {
+	longest := 0
+	for _, a := range args {
+		longest = max(longest, len(fmt.Sprint(a)))
+	}
+	// A verb prints an argument in at most about four times its length (%q), padded to three digits.
+	if wideVerb.MatchString(format) || len(format)+strings.Count(format, "%")*max(4*longest, 999) > 2*maxExpanded {
+		return "", errGrows
+	}
+	return fmt.Sprintf(format, args...), nil
 }

@@ -4,6 +4,7 @@
 package resolve
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,9 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 		return err
 	}
 	head := findContainer(c.Pod.Containers, ServingContainer)
+	if head == nil {
+		return invalidPredictor("spec.predictor.model.name must be %s or absent: head and workers are told about each other in that container", ServingContainer)
+	}
 	gpus := r.st.GPUResources()
 	n, err := spread(pp, tp, requestedGPUs(head, gpus), requestedGPUs(worker, gpus), runtime.Annotations[serving.AnnotationMultiNodeExecutor])
 	if err != nil {
@@ -110,10 +114,19 @@ func size(own, runtime *int) int {
 	return 1
 }
 
+// maxGPUs bounds what one predictor may ask for: far above any cluster, and far below what a count of replicas can hold.
+const maxGPUs = 1 << 20
+
 type shares struct{ nodes, head, worker int }
 
 // spread lays pp x tp GPUs over nodes. A request of zero means that the container says nothing.
 func spread(pp, tp, head, worker int, executor string) (shares, error) {
+	if pp < 1 || tp < 1 || pp > maxGPUs/tp {
+		return shares{}, &plan.Blocked{
+			Reason:  servingv1beta1.ReasonInvalidGPUAllocation,
+			Message: fmt.Sprintf("tensorParallelSize %d and pipelineParallelSize %d must be at least 1, and their product at most %d", tp, pp, maxGPUs),
+		}
+	}
 	if executor == serving.MultiNodeExecutorMP {
 		return shares{nodes: pp, head: tp, worker: tp}, nil
 	}
@@ -150,7 +163,7 @@ func spread(pp, tp, head, worker int, executor string) (shares, error) {
 func requestedGPUs(c *corev1.Container, gpus []string) int {
 	for _, g := range gpus {
 		if q, ok := c.Resources.Requests[corev1.ResourceName(g)]; ok && !q.IsZero() {
-			return int(q.Value())
+			return int(max(min(q.Value(), maxGPUs), 0))
 		}
 	}
 	return 0

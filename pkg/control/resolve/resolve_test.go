@@ -5,6 +5,7 @@ package resolve_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -341,6 +342,10 @@ func TestWhatCannotBeServedIsBlockedWithAFix(t *testing.T) {
 			svc.Spec.Predictor.Containers = []corev1.Container{{Image: "i"}}
 			svc.Spec.Predictor.WorkerSpec = &servingv1beta1.WorkerSpec{}
 		}, says: "InvalidWorkerSpecNotSet"},
+		"workers of a model whose container has another name": {change: func(svc *servingv1beta1.InferenceService) {
+			svc.Spec.Predictor.WorkerSpec = &servingv1beta1.WorkerSpec{}
+			svc.Spec.Predictor.Model.Runtime, svc.Spec.Predictor.Model.Name = ptr("nodes"), "mine"
+		}, says: "spec.predictor.model.name must be kserve-container or absent"},
 		"a transformer without containers": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Transformer = &servingv1beta1.TransformerSpec{} }, says: "set spec.transformer.containers"},
 		"an explainer without anything":    {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Explainer = &servingv1beta1.ExplainerSpec{} }, says: "spec.explainer.art"},
 		"a mount outside everything": {change: func(svc *servingv1beta1.InferenceService) {
@@ -358,13 +363,32 @@ func TestWhatCannotBeServedIsBlockedWithAFix(t *testing.T) {
 			if c.settings != nil {
 				c.settings(st)
 			}
-			_, err := resolve.Service(&plan.Snapshot{Service: svc, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a")}}, st)
+			_, err := resolve.Service(&plan.Snapshot{Service: svc, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a"), runtimeFor("nodes", func(rt *servingv1alpha1.ServingRuntime) {
+				rt.Spec.WorkerSpec = &servingv1alpha1.WorkerSpec{ServingRuntimePodSpec: servingv1alpha1.ServingRuntimePodSpec{Containers: []corev1.Container{{Name: "worker-container"}}}}
+			})}}, st)
 			var blocked *plan.Blocked
 			require.ErrorAs(t, err, &blocked)
 			require.Contains(t, err.Error(), c.says)
 			require.NotEmpty(t, blocked.Decisions)
 		})
 	}
+}
+
+func TestDecisionsAndRefusalsHideWhatIsSecretInAURI(t *testing.T) {
+	signed := sklearn(func(svc *servingv1beta1.InferenceService) {
+		svc.Spec.Predictor.Model.StorageURI = ptr("https://me:hidden@host.test/m.joblib?sig=hidden")
+	})
+	p, err := resolve.Service(&plan.Snapshot{Service: signed, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a")}}, settings.Defaults())
+	require.NoError(t, err)
+	i := slices.IndexFunc(p.Decisions, func(d plan.Decision) bool { return d.Subject == plan.SubjectStorage })
+	require.Equal(t, "https://host.test/m.joblib", p.Decisions[i].Chosen)
+	require.Contains(t, p.Component(serving.Predictor).Storage.Sources[0].URI, "sig=hidden", "the pod needs it")
+	unknown := sklearn(func(svc *servingv1beta1.InferenceService) {
+		svc.Spec.Predictor.Model.StorageURI = ptr("foo://me:hidden@host/m")
+	})
+	_, err = resolve.Service(&plan.Snapshot{Service: unknown, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a")}}, settings.Defaults())
+	require.ErrorContains(t, err, "is not supported")
+	require.NotContains(t, err.Error(), "hidden")
 }
 
 func TestModelMeshTransformerWaitsForThePredictor(t *testing.T) {

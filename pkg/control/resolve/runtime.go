@@ -114,12 +114,12 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 	var rejected []plan.Rejection
 	var onlyProtocol []candidate
 	for _, c := range r.candidates() {
-		why := refusal(c, model.ModelFormat, protocol, multiNode)
+		why, speaksOther := refusal(c, model.ModelFormat, protocol, multiNode)
 		if why == "" {
 			fit = append(fit, c)
 			continue
 		}
-		if strings.HasPrefix(why, "speaks ") {
+		if speaksOther {
 			onlyProtocol = append(onlyProtocol, c)
 		}
 		rejected = append(rejected, plan.Rejection{Name: c.label(), Why: why})
@@ -151,13 +151,13 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 	return &best, nil
 }
 
-// refusal says why a runtime cannot be chosen for a model; empty when it can.
-func refusal(c candidate, format servingv1beta1.ModelFormat, protocol serving.ProtocolVersion, multiNode bool) string {
+// refusal says why a runtime cannot be chosen for a model, empty when it can, and whether another protocol would let it be looked at.
+func refusal(c candidate, format servingv1beta1.ModelFormat, protocol serving.ProtocolVersion, multiNode bool) (why string, speaksOther bool) {
 	if deref(c.spec.Disabled) {
-		return "is disabled"
+		return "is disabled", false
 	}
 	if deref(c.spec.MultiModel) {
-		return "is for ModelMesh (multiModel)"
+		return "is for ModelMesh (multiModel)", false
 	}
 	listed, selects := false, false
 	for _, f := range c.spec.SupportedModelFormats {
@@ -168,17 +168,17 @@ func refusal(c candidate, format servingv1beta1.ModelFormat, protocol serving.Pr
 	}
 	switch {
 	case !listed:
-		return "does not support " + formatText(format) + ", only " + supported(c.spec.SupportedModelFormats)
+		return "does not support " + formatText(format) + ", only " + supported(c.spec.SupportedModelFormats), false
 	case !selects:
-		return "supports the format, but does not select itself (autoSelect): name it in spec.predictor.model.runtime"
+		return "supports the format, but does not select itself (autoSelect): name it in spec.predictor.model.runtime", false
 	case len(c.spec.ProtocolVersions) > 0 && !slices.Contains(c.spec.ProtocolVersions, protocol):
-		return "speaks " + list(c.spec.ProtocolVersions) + ", not " + string(protocol)
+		return "speaks " + list(c.spec.ProtocolVersions) + ", not " + string(protocol), true
 	case multiNode && c.spec.WorkerSpec == nil:
-		return "has no workerSpec, which spec.predictor.workerSpec needs"
+		return "has no workerSpec, which spec.predictor.workerSpec needs", false
 	case !multiNode && c.spec.WorkerSpec != nil:
-		return "is for several nodes (it has a workerSpec)"
+		return "is for several nodes (it has a workerSpec)", false
 	}
-	return ""
+	return "", false
 }
 
 // formatMatches compares as users know it: by exact text, and a model without a version fits every version.

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -37,7 +38,7 @@ func (r *resolver) modelStorage(spec *servingv1beta1.PredictorSpec) (plan.Storag
 		if uri == "" {
 			uri = plan.SchemePlaceholder + "://" + strings.TrimPrefix(text(model.Storage.Path), "/")
 		}
-		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: serving.Predictor, Chosen: uri, Why: "spec.predictor.model.storage: scheme, bucket and credentials come from the secret " + r.st.Credentials.StorageSpecSecret + " or from storage.parameters"})
+		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: serving.Predictor, Chosen: modelref.Redact(uri), Why: "spec.predictor.model.storage: scheme, bucket and credentials come from the secret " + r.st.Credentials.StorageSpecSecret + " or from storage.parameters"})
 		return plan.Storage{Sources: []plan.Source{{URI: uri, Path: plan.ModelPath}}, Spec: model.Storage, Container: container}, nil
 	case uri != "":
 		return r.oneSource(serving.Predictor, "spec.predictor.model.storageUri", uri, container)
@@ -69,7 +70,7 @@ func (r *resolver) oneSource(role serving.ComponentRole, where, uri, container s
 	if err != nil {
 		return plan.Storage{}, err
 	}
-	r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: uri, Why: where + "; " + how})
+	r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: modelref.Redact(uri), Why: where + "; " + how})
 	return plan.Storage{Sources: []plan.Source{{URI: uri, Path: plan.ModelPath}}, Container: name}, nil
 }
 
@@ -91,7 +92,7 @@ func (r *resolver) manySources(role serving.ComponentRole, many []servingv1beta1
 			s.Container = name
 		}
 		s.Sources = append(s.Sources, plan.Source{URI: u.URI, Path: path.Clean(target)})
-		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: u.URI + " at " + target, Why: fmt.Sprintf("spec.%s.storageUris[%d]; %s", role, i, how)})
+		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: modelref.Redact(u.URI) + " at " + target, Why: fmt.Sprintf("spec.%s.storageUris[%d]; %s", role, i, how)})
 	}
 	if name := s.Container; name != "" && downloads(s.Sources) > 1 && !r.bringsMany(name) {
 		return plan.Storage{}, unsupported("spec.%s.storageUris lists several sources, but ClusterStorageContainer %q brings one at a time: set its supportsMultiModelDownload to true, or name another in storageContainerName", role, name)
@@ -144,7 +145,7 @@ func (r *resolver) accept(uri, named string) (how, container string, err error) 
 			return "brought by the storage initializer", "", nil
 		}
 	}
-	return "", "", unsupported("storageUri %q is not supported: use gs://, s3://, pvc://, file://, http(s)://, hdfs://, webhdfs://, hf:// or oci://, or create a ClusterStorageContainer that lists its prefix", uri)
+	return "", "", unsupported("storageUri %q is not supported: use gs://, s3://, pvc://, file://, http(s)://, hdfs://, webhdfs://, hf:// or oci://, or create a ClusterStorageContainer that lists its prefix", modelref.Redact(uri))
 }
 
 func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err error) {
@@ -153,7 +154,7 @@ func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err err
 		if scheme == "oci" {
 			return "brought by the storage initializer, because OCI model images are switched off", "", nil
 		}
-		return "", "", unsupported("storageUri %q needs OCI model images, which are switched off: set storageInitializer.enableModelcar or ociModelMode in %s, or write oci://", uri, settings.ConfigMapName)
+		return "", "", unsupported("storageUri %q needs OCI model images, which are switched off: set storageInitializer.enableModelcar or ociModelMode in %s, or write oci://", modelref.Redact(uri), settings.ConfigMapName)
 	}
 	if scheme != "oci" {
 		mode = settings.OCIMode(strings.TrimPrefix(scheme, "oci+"))

@@ -3,7 +3,10 @@
 
 package settings
 
-import "github.com/kserve-go/kserve-go/pkg/apis/serving"
+import (
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+)
 
 // Defaults are the values of the shipped ConfigMap (deploy/config), fresh each time.
 func Defaults() *Settings {
@@ -18,17 +21,17 @@ func Defaults() *Settings {
 		Explainers:        Explainers{ART: ExplainerImage{Image: "kserve/art-explainer", DefaultVersion: "latest"}},
 		Storage: StorageInitializer{
 			Sidecar:           sidecar("kserve-go/storage-initializer:latest", "100m", "100Mi"),
-			CABundleMountPath: "/etc/ssl/custom-certs",
+			CABundleMountPath: handoff.CABundleDir,
 			EnableModelcar:    true,
 			CPUModelcar:       "10m",
 			MemoryModelcar:    "15Mi",
 			UIDModelcar:       ptr(int64(1010)),
 		},
 		Credentials: Credentials{
-			StorageSpecSecret:       "storage-config",
+			StorageSpecSecret:       handoff.StorageConfigSecret,
 			StorageSecretAnnotation: "serving.kserve.io/storageSecretName",
-			GCS:                     GCS{CredentialFile: "gcloud-application-credentials.json"},                             //nolint:gosec // names of keys, no secrets
-			S3:                      S3{AccessKeyIDName: "AWS_ACCESS_KEY_ID", SecretAccessKeyName: "AWS_SECRET_ACCESS_KEY"}, //nolint:gosec // names of keys, no secrets
+			GCS:                     GCS{CredentialFile: handoff.GCSCredentialFile},
+			S3:                      S3{AccessKeyIDName: handoff.EnvAWSAccessKeyID, SecretAccessKeyName: handoff.EnvAWSSecretAccessKey},
 		},
 		Ingress: Ingress{
 			KServeGateway:              "kserve/kserve-ingress-gateway",

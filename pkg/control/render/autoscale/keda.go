@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -189,7 +190,7 @@ func collector(c *plan.Component, meta metav1.ObjectMeta, st *settings.Settings)
 	}
 	port := c.Annotations[serving.AnnotationContainerPrometheusPort]
 	if port == "" {
-		port = "8080"
+		port = strconv.Itoa(handoff.HTTPPort)
 	}
 	type doc = map[string]any
 	limits := st.OpenTelemetry.CollectorLimits

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -22,9 +23,7 @@ import (
 )
 
 const (
-	clusterPort = 80   // every component's Service listens here
-	agentPort   = 9081 // where the agent takes requests in front of a component
-	defaultPort = 8080
+	clusterPort = handoff.ServicePort
 	h2c         = "kubernetes.io/h2c"
 )
 
@@ -68,10 +67,10 @@ func ports(c *plan.Component) []corev1.ServicePort {
 		list = append(list, sp)
 	}
 	if len(list) == 0 {
-		list = append(list, corev1.ServicePort{Name: c.Name, Port: clusterPort, TargetPort: intstr.FromInt32(defaultPort), Protocol: corev1.ProtocolTCP})
+		list = append(list, corev1.ServicePort{Name: c.Name, Port: clusterPort, TargetPort: intstr.FromInt32(handoff.HTTPPort), Protocol: corev1.ProtocolTCP})
 	}
 	if c.Sidecar {
-		list[0].TargetPort = intstr.FromInt32(agentPort)
+		list[0].TargetPort = intstr.FromInt32(handoff.AgentPort)
 	}
 	return list
 }

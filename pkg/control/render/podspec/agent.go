@@ -19,23 +19,18 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-const (
-	agentContainer = "agent"
-	agentPort      = 9081
-)
-
 // injectAgent adds the agent that logs, batches or pulls models, as the pod's annotations ask.
 func injectAgent(pod *corev1.Pod, a Admission) error {
 	_, logs := pod.Annotations[serving.AnnotationInternalLogger]
 	_, pulls := pod.Annotations[serving.AnnotationInternalAgent]
 	_, batches := pod.Annotations[serving.AnnotationInternalBatcher]
-	if !logs && !pulls && !batches || container(&pod.Spec, agentContainer) != nil || len(pod.Spec.Containers) == 0 {
+	if !logs && !pulls && !batches || container(&pod.Spec, handoff.AgentContainer) != nil || len(pod.Spec.Containers) == 0 {
 		return nil
 	}
 	st := a.Settings
 	c := corev1.Container{
-		Name: agentContainer, Image: st.Agent.Image, Resources: resources(st.Agent),
-		Ports:           []corev1.ContainerPort{{Name: handoff.AgentPortName, ContainerPort: agentPort, Protocol: corev1.ProtocolTCP}},
+		Name: handoff.AgentContainer, Image: st.Agent.Image, Resources: resources(st.Agent),
+		Ports:           []corev1.ContainerPort{{Name: handoff.AgentPortName, ContainerPort: handoff.AgentPort, Protocol: corev1.ProtocolTCP}},
 		SecurityContext: pod.Spec.Containers[0].SecurityContext.DeepCopy(),
 	}
 	if pulls {
@@ -187,7 +182,7 @@ func componentPort(pod *corev1.PodSpec) int32 {
 func agentProbe(pod *corev1.Pod, c *corev1.Container) error {
 	if proxy := container(&pod.Spec, queueProxy); proxy != nil {
 		c.Env = append([]corev1.EnvVar{}, proxy.Env...)
-		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvUserPort, Value: strconv.Itoa(agentPort)})
+		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvUserPort, Value: strconv.Itoa(handoff.AgentPort)})
 		return nil
 	}
 	front := container(&pod.Spec, transformerContainer)
@@ -206,7 +201,7 @@ func agentProbe(pod *corev1.Pod, c *corev1.Container) error {
 		}
 	}
 	c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-		Path: path, Port: intstr.FromInt32(agentPort), HTTPHeaders: []corev1.HTTPHeader{{Name: handoff.ProbeHeader, Value: handoff.ProbeHeaderQueue}},
+		Path: path, Port: intstr.FromInt32(handoff.AgentPort), HTTPHeaders: []corev1.HTTPHeader{{Name: handoff.ProbeHeader, Value: handoff.ProbeHeaderQueue}},
 	}}}
 	return nil
 }

@@ -64,13 +64,13 @@ func secretCredentials(pod *corev1.PodSpec, c *corev1.Container, s *corev1.Secre
 	case has(gcs):
 		mountSecret(pod, c, handoff.GCSVolume, s.Name, handoff.GCSCredentialDir)
 		putEnv(c, corev1.EnvVar{Name: handoff.EnvGCSCredentials, Value: handoff.GCSCredentialDir + gcs})
-	case has(handoff.EnvAzClientID) || has(handoff.EnvAzureClientID) || has("AZURE_ACCESS_TOKEN"):
+	case has(handoff.EnvAzClientID) || has(handoff.EnvAzureClientID) || has(handoff.EnvAzureAccessToken):
 		azureEnv(c, s)
 	case has(handoff.EnvAzureAccessKey):
 		putEnv(c, fromSecret(handoff.EnvAzureAccessKey, s.Name, handoff.EnvAzureAccessKey))
 	case has("https-host"):
 		if has("headers") {
-			putEnv(c, corev1.EnvVar{Name: string(s.Data["https-host"]) + "-headers", Value: string(s.Data["headers"])})
+			putEnv(c, corev1.EnvVar{Name: string(s.Data["https-host"]) + handoff.EnvHTTPHeadersSuffix, Value: string(s.Data["headers"])})
 		}
 	case has("HDFS_NAMENODE"):
 		mountSecret(pod, c, handoff.HDFSVolume, s.Name, handoff.HDFSCredentialDir)
@@ -94,7 +94,7 @@ func fromSecret(name, secret, key string) corev1.EnvVar {
 func azureEnv(c *corev1.Container, s *corev1.Secret) {
 	for i, name := range []string{
 		handoff.EnvAzureSubscriptionID, handoff.EnvAzureTenantID, handoff.EnvAzureClientID, handoff.EnvAzureClientSecret,
-		handoff.EnvAzureAccessKey, "AZURE_ACCESS_TOKEN", "AZURE_ACCESS_EXPIRES_ON_SECONDS", "AZURE_ACCOUNT_NAME", "AZURE_SERVICE_URL",
+		handoff.EnvAzureAccessKey, handoff.EnvAzureAccessToken, handoff.EnvAzureAccessExpires, handoff.EnvAzureAccountName, handoff.EnvAzureServiceURL,
 	} {
 		old := strings.Replace(name, "AZURE_", "AZ_", 1)
 		_, hasOld := s.Data[old]

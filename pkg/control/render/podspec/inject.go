@@ -115,12 +115,6 @@ func istioUser(pod *corev1.Pod) {
 	run(istioProxyUser)
 }
 
-// metricsPorts of Knative's queue proxy: its own, and the one where it adds the serving container's metrics.
-const (
-	queueProxyMetrics = "9091"
-	aggregatedMetrics = 9088
-)
-
 func injectMetrics(pod *corev1.Pod, st *settings.Settings) {
 	orElse := func(key, value string) string {
 		if _, ok := pod.Annotations[key]; !ok && value != "" {
@@ -132,18 +126,18 @@ func injectMetrics(pod *corev1.Pod, st *settings.Settings) {
 	scrape := orElse(serving.AnnotationEnablePrometheusScraping, st.Metrics.Scraping) == "true"
 	port, path := pod.Annotations[serving.AnnotationContainerPrometheusPort], pod.Annotations[serving.AnnotationContainerPrometheusPath]
 	if port == "" {
-		port = "8080"
+		port = strconv.Itoa(handoff.HTTPPort)
 	}
 	if path == "" {
-		path = "/metrics"
+		path = handoff.DefaultContainerMetricsPath
 	}
 	proxy := container(&pod.Spec, queueProxy)
 	if aggregate && proxy != nil {
 		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvContainerMetricsPort, Value: port})
 		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvContainerMetricsPath, Value: path})
-		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvAggregateMetricsPort, Value: strconv.Itoa(aggregatedMetrics)})
-		if !hasPort(proxy, aggregatedMetrics) {
-			proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: handoff.AggregateMetricsPortName, ContainerPort: aggregatedMetrics, Protocol: corev1.ProtocolTCP})
+		putEnv(proxy, corev1.EnvVar{Name: handoff.EnvAggregateMetricsPort, Value: strconv.Itoa(handoff.AggregateMetricsPort)})
+		if !hasPort(proxy, handoff.AggregateMetricsPort) {
+			proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: handoff.AggregateMetricsPortName, ContainerPort: handoff.AggregateMetricsPort, Protocol: corev1.ProtocolTCP})
 		}
 	}
 	if !scrape {
@@ -153,9 +147,9 @@ func injectMetrics(pod *corev1.Pod, st *settings.Settings) {
 	case proxy == nil: // nobody but the serving container has metrics
 		pod.Annotations[serving.AnnotationPrometheusPort], pod.Annotations[serving.AnnotationPrometheusPath] = port, path
 	case aggregate:
-		pod.Annotations[serving.AnnotationPrometheusPort], pod.Annotations[serving.AnnotationPrometheusPath] = strconv.Itoa(aggregatedMetrics), "/metrics"
+		pod.Annotations[serving.AnnotationPrometheusPort], pod.Annotations[serving.AnnotationPrometheusPath] = strconv.Itoa(handoff.AggregateMetricsPort), handoff.DefaultContainerMetricsPath
 	default:
-		pod.Annotations[serving.AnnotationPrometheusPort], pod.Annotations[serving.AnnotationPrometheusPath] = queueProxyMetrics, "/metrics"
+		pod.Annotations[serving.AnnotationPrometheusPort], pod.Annotations[serving.AnnotationPrometheusPath] = strconv.Itoa(handoff.QueueProxyMetricsPort), handoff.DefaultContainerMetricsPath
 	}
 	pod.Annotations[serving.AnnotationPrometheusScrape] = "true"
 }

@@ -76,7 +76,7 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 	if n > 0 {
 		suffix = "-" + strconv.Itoa(n)
 	}
-	if container(pod, "modelcar"+suffix) != nil {
+	if container(pod, handoff.ModelcarContainer+suffix) != nil {
 		return
 	}
 	volume := modelVolume + suffix
@@ -103,13 +103,13 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 		link = "mkdir -p " + path.Dir(at) + " && " + link
 	}
 	pod.Containers = append(pod.Containers, corev1.Container{
-		Name: "modelcar" + suffix, Image: ref, Args: []string{"sh", "-c", link}, Resources: share,
+		Name: handoff.ModelcarContainer + suffix, Image: ref, Args: []string{"sh", "-c", link}, Resources: share,
 		VolumeMounts: []corev1.VolumeMount{mount}, SecurityContext: user, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	})
 	check := "echo 'Pre-fetching modelcar " + ref + ": ' && [ -d /models ] && [ \"$$(ls -A /models)\" ] && echo 'OK ... Prefetched and valid (/models exists)'" +
 		" || (echo 'NOK ... Prefetched but modelcar is invalid (/models does not exist or is empty)' && exit 1)"
 	pod.InitContainers = append(pod.InitContainers, corev1.Container{
-		Name: "modelcar-init" + suffix, Image: ref, Args: []string{"sh", "-c", check}, Resources: *share.DeepCopy(),
+		Name: handoff.ModelcarInitContainer + suffix, Image: ref, Args: []string{"sh", "-c", check}, Resources: *share.DeepCopy(),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	})
 	pod.ShareProcessNamespace = ptr(true)

@@ -90,7 +90,7 @@ func firstPort(c *corev1.Container) int32 {
 	if c != nil && len(c.Ports) > 0 {
 		return c.Ports[0].ContainerPort
 	}
-	return 8080
+	return handoff.HTTPPort
 }
 
 // targets are the containers that see the model: the server (or the worker) and the transformer beside it.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -78,7 +79,7 @@ func fromLocalCache(pod *corev1.Pod, uri string) (string, error) {
 	cached := strings.TrimSuffix(pod.Annotations[serving.AnnotationInternalLocalModelSourceURI], "/")
 	rest, ok := strings.CutPrefix(uri, cached)
 	if !ok || rest != "" && !strings.HasPrefix(rest, "/") {
-		return "", fmt.Errorf("the model %q is not in the local model cache of %q", uri, cached)
+		return "", fmt.Errorf("the model %q is not in the local model cache of %q", modelref.Redact(uri), modelref.Redact(cached))
 	}
 	return "pvc://" + claim + "/models/" + names.ModelKey(pod.Annotations[serving.AnnotationInternalLocalModelSourceURI]) + strings.TrimSuffix(rest, "/"), nil
 }
@@ -162,14 +163,11 @@ func configMapVolume(name, configMap string, optional bool) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}}
 }
 
-// globalBundle is the ConfigMap into which the operator's CA bundle is copied in every namespace with a service.
-const globalBundle = handoff.GlobalCABundle
-
 // caBundle says which ConfigMap holds further certificate authorities, and where it is mounted.
 func caBundle(c *corev1.Container, namespace string, st *settings.Settings) (name, mountPath string) {
 	mountPath = st.Storage.CABundleMountPath
 	if st.Storage.CABundleConfigMap != "" {
-		name = globalBundle
+		name = handoff.GlobalCABundle
 		if namespace == st.OperatorNamespace {
 			name = st.Storage.CABundleConfigMap
 		}
