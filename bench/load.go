@@ -179,7 +179,8 @@ func kinds(ports []string, bare, ours, identity *process) []kind {
 		ask("v2, 1 row", inferPath, jsonV2, v2Body),
 		{"gRPC, 1 row", subject{bare, infer(ports[1], message)}, subject{ours, infer(ports[3], message)}},
 		{
-			"v2, 1 MiB", subject{bare, post(ports[0], "/mirror", binaryType, binary)},
+			"v2, 1 MiB",
+			subject{bare, post(ports[0], "/mirror", binaryType, binary)},
 			subject{identity, post(ports[4], "/v2/models/identity/infer", binaryType, binary)},
 		},
 	}

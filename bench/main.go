@@ -72,7 +72,7 @@ func compare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a directory to build in: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if o.server == "" {
 		o.server = filepath.Join(dir, "model-server")
 		build := exec.CommandContext(ctx, "go", "build", "-o", o.server, "./cmd/model-server")

@@ -95,7 +95,7 @@ func (p *process) rss() float64 {
 func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}

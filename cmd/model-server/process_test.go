@@ -25,7 +25,6 @@ import (
 
 const models = "../../test/data/protocol/models"
 
-//nolint:gochecknoglobals // built once for the tests of this package
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "model-server-")
 	if err != nil {

@@ -31,6 +31,7 @@ func (w *sink) SetReadDeadline(time.Time) error { return nil }
 func (w *sink) Write(p []byte) (int, error) { return len(p), nil }
 
 func benchmarkHandler(b *testing.B, path, body string) {
+	b.Helper()
 	s := serve.New(serve.Options{Engines: []engine.Engine{sklearn.New()}, ModelDir: "../../../test/data/protocol/models/iris-logreg", ModelName: "iris"})
 	if err := s.Start(b.Context()); err != nil {
 		b.Fatal(err)

@@ -34,7 +34,6 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(10 * time.Second),
-		grpc.SharedWriteBuffer(true),
 		grpc.UnaryInterceptor(s.aroundCall),
 		grpc.StreamInterceptor(s.aroundStream),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {

@@ -275,12 +275,16 @@ func TestStart(t *testing.T) {
 		"an empty directory where a model is expected": {files: map[string]string{"readme.md": "x"}, expected: true, index: `[]`},
 		"an empty directory of many models":            {ready: true, index: `[]`},
 		"a directory of models":                        {files: map[string]string{"x/a.sum": "sum", "..data/b.sum": "sum"}, ready: true, index: `[{"name":"x","version":"","state":"READY","reason":""}]`},
-		"one bad model takes no other down": {files: map[string]string{"x/a.sum": "sum", "y/a.sum": "corrupt"}, ready: true,
-			index: `[{"name":"x","version":"","state":"READY","reason":""},{"name":"y","version":"","state":"UNAVAILABLE","reason":"y/a.sum as sums: byte 0: expected a word that is known"}]`},
+		"one bad model takes no other down": {
+			files: map[string]string{"x/a.sum": "sum", "y/a.sum": "corrupt"}, ready: true,
+			index: `[{"name":"x","version":"","state":"READY","reason":""},{"name":"y","version":"","state":"UNAVAILABLE","reason":"y/a.sum as sums: byte 0: expected a word that is known"}]`,
+		},
 		"only a bad one":            {files: map[string]string{"y/a.sum": "corrupt"}, err: "load model y: DIR/y/a.sum as sums: byte 0: expected a word that is known"},
 		"a directory without files": {files: map[string]string{"y/": ""}, err: "load model y: no model file in DIR/y: expected one file that ends in .sum"},
-		"versions": {files: map[string]string{"x/9/a.sum": "sum", "x/10/a.sum": "sum"}, ready: true,
-			index: `[{"name":"x","version":"9","state":"READY","reason":""},{"name":"x","version":"10","state":"READY","reason":""}]`},
+		"versions": {
+			files: map[string]string{"x/9/a.sum": "sum", "x/10/a.sum": "sum"}, ready: true,
+			index: `[{"name":"x","version":"9","state":"READY","reason":""},{"name":"x","version":"10","state":"READY","reason":""}]`,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,7 @@ type TensorMetadata struct {
 }
 
 // Unsupported is returned by Open for a well-formed file that holds something this server does not serve.
-type Unsupported struct {
+type Unsupported struct { //nolint:errname // engine.Unsupported says it
 	// Class is the full name of the class, objective or feature.
 	Class string
 	// Reason says more, for a person; may be empty.
@@ -82,7 +82,7 @@ func (e *Unsupported) Error() string {
 }
 
 // BadModel is returned by Open for a file that is damaged, inconsistent, hostile or no model at all.
-type BadModel struct {
+type BadModel struct { //nolint:errname // engine.BadModel says it
 	// Where is the position: a byte offset, an attribute path, a line.
 	Where string
 	// Reason says what is wrong and what was expected.

@@ -103,7 +103,7 @@ func (r *Repository) find(src Source) (file string, e engine.Engine, err error) 
 		for i, f := range files {
 			names[i] = filepath.Base(f)
 		}
-		return "", nil, fmt.Errorf("More than one model file is detected, Only one is allowed within model_dir: %s in %s", //nolint:revive,staticcheck // clients and operators look for this text
+		return "", nil, fmt.Errorf("More than one model file is detected, Only one is allowed within model_dir: %s in %s", //nolint:staticcheck // clients and operators look for this text
 			strings.Join(names, ", "), src.Path)
 	}
 }

@@ -256,8 +256,8 @@ func (r *jsonReader) key() error {
 // after closes the containers that end behind a skipped value; done says that the outermost value is complete.
 func (r *jsonReader) after(depth *int) (done bool, err error) {
 	for *depth > r.depth {
-		switch c := r.next(); {
-		case c == ',':
+		switch r.next() {
+		case ',':
 			r.at++
 			// A key follows in an object; a string in an array looks the same until the colon.
 			if r.next() == '"' {
@@ -271,7 +271,7 @@ func (r *jsonReader) after(depth *int) (done bool, err error) {
 				continue
 			}
 			return false, nil
-		case c == '}' || c == ']':
+		case '}', ']':
 			r.at++
 			*depth--
 		default:

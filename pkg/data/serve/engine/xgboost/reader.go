@@ -23,6 +23,8 @@ const (
 
 // reader pulls values from a document in one of XGBoost's two notations. Whoever calls it says what is expected next; nothing is
 // built that was not asked for. All errors are *engine.BadModel with the byte offset.
+//
+//nolint:interfacebloat // one grammar in two notations: what a value may be, and where it stands
 type reader interface {
 	peek() (kind, error)
 	// object calls field for every key; field must consume the value.
