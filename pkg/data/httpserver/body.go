@@ -4,6 +4,7 @@
 package httpserver
 
 import (
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -93,6 +94,8 @@ func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) err
 		return protocol.Errorf(protocol.SlowClient, "the body stopped after %d bytes: nothing came for %s", got, stall)
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
 		return protocol.Errorf(protocol.Invalid, "the body is not gzip, which its Content-Encoding says it is")
+	case errors.As(err, new(flate.CorruptInputError)):
+		return protocol.Wrap(err, protocol.Invalid, "the body's gzip data is damaged: %d bytes could be read", got)
 	default:
 		return protocol.Wrap(err, protocol.Invalid, "the body ended after %d bytes, before its end", got)
 	}

@@ -53,6 +53,7 @@ func TestReadBody(t *testing.T) {
 		"another encoding":                     {body: "hello", encoding: "br", status: 415, message: `Content-Encoding "br" is not supported: send gzip or none`},
 		"no gzip though it says so":            {body: "hello", encoding: "gzip", status: 400, message: "the body is not gzip, which its Content-Encoding says it is"},
 		"a gzip that was cut":                  {body: zipped(t, long)[:30], encoding: "gzip", status: 400, message: "the body ended after 10 bytes, before its end"},
+		"a gzip with changed bytes":            {body: zipped(t, long)[:12] + "\xff\xff\xff\xff" + zipped(t, long)[16:], encoding: "gzip", status: 400, message: "the body's gzip data is damaged: 0 bytes could be read"},
 		"a gzip of nothing but the first byte": {body: "\x1f", encoding: "gzip", status: 400, message: "the body is not gzip, which its Content-Encoding says it is"},
 	}
 	bodies := &httpserver.Bodies{MaxBytes: 10_000}

@@ -11,6 +11,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code says whose mistake an error is and what a client may do about it. Each wire maps it once.
@@ -39,9 +40,16 @@ type Error struct {
 	Cause   error
 }
 
-// Errorf makes an Error with a formatted message.
+// maxMessage bounds a message: names from a request are quoted in it, and a request may consist of a name.
+const maxMessage = 8 << 10
+
+// Errorf makes an Error with a formatted message, which is cut off where it gets too long.
 func Errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	message := fmt.Sprintf(format, args...)
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return &Error{Code: code, Message: message}
 }
 
 // Wrap makes an Error that keeps cause for the log.

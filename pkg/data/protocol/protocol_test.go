@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,4 +40,11 @@ func TestFrom(t *testing.T) {
 	wrapped := protocol.Wrap(io.EOF, protocol.Invalid, "input %q", "x")
 	require.Equal(t, `input "x"`, wrapped.Error())
 	require.True(t, errors.Is(wrapped, io.EOF))
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	message := protocol.Errorf(protocol.Invalid, "input %q", strings.Repeat("é", 1<<20)).Message
+	require.Less(t, len(message), 16<<10)
+	require.True(t, utf8.ValidString(message))
+	require.True(t, strings.HasPrefix(message, `input "éé`))
 }

@@ -4,6 +4,7 @@
 package v2
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -115,6 +116,7 @@ func TestDecodeBinary(t *testing.T) {
 		},
 		"JSON data beside binary":    {`{"inputs":[{"name":"a","shape":[1],"datatype":"INT8","data":[5]},{"name":"b","shape":[1],"datatype":"INT8","parameters":{"binary_data_size":1}}]}`, "\x06", "a INT8[1] 5; b INT8[1] 6"},
 		"data wins and bytes go":     {`{"inputs":[{"name":"a","shape":[1],"datatype":"INT8","data":[5],"parameters":{"binary_data_size":1}}]}`, "\x06", "a INT8[1] 5"},
+		"bools of any byte":          {`{"inputs":[{"name":"a","shape":[4],"datatype":"BOOL","parameters":{"binary_data_size":4}}]}`, "\x00\x01\x02\xff", "a BOOL[4] false,true,true,true"},
 		"half precision":             {`{"inputs":[{"name":"a","shape":[2],"datatype":"FP16","parameters":{"binary_data_size":4}}]}`, "\x00\x3c\x00\xc0", "a FP16[2] 1.0,-2.0"},
 		"bytes left over":            {`{"inputs":[{"name":"a","shape":[1],"datatype":"INT8","parameters":{"binary_data_size":1}}]}`, "ab", "1 bytes are left over after the last binary input: the sizes do not add up"},
 		"too few bytes":              {`{"inputs":[{"name":"a","shape":[4],"datatype":"INT8","parameters":{"binary_data_size":4}}]}`, "ab", `input "a": binary_data_size is 4, and 2 bytes are left in the body`},
@@ -175,6 +177,15 @@ func TestManyProblemsAreBounded(t *testing.T) {
 	require.ErrorAs(t, err, &schema)
 	require.Equal(t, 422, schema.Status)
 	require.Less(t, len(schema.Detail), 16<<10)
+}
+
+func TestLongNamesAreNotEchoedWhole(t *testing.T) {
+	var d Decoder
+	_, err := d.Decode([]byte(`{"parameters":{"`+strings.Repeat("é", 1<<20)+`":null}}`), Options{ContentType: "application/json"})
+	body, status := AppendError(nil, err)
+	require.Equal(t, 422, status)
+	require.Less(t, len(body), 64<<10)
+	require.True(t, json.Valid(body))
 }
 
 func TestOneLongColumnAmongManyIsRefused(t *testing.T) {

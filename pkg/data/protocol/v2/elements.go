@@ -358,6 +358,16 @@ func (d *Decoder) takeBinary(t *tensor.Tensor, o *tensorObject, name string) {
 	}
 }
 
+// hasOtherBools reports whether raw has bytes that are neither 0 nor 1. They are true; Go has no such bools, so they are not used in place.
+func hasOtherBools(raw []byte) bool {
+	for _, b := range raw {
+		if b > 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // setRaw makes raw the elements of t, flat: in place for fixed-width types.
 func setRaw(t *tensor.Tensor, name string, typ tensor.Type, raw []byte) error {
 	if typ != tensor.Bytes {
@@ -366,6 +376,13 @@ func setRaw(t *tensor.Tensor, name string, typ tensor.Type, raw []byte) error {
 			return invalid("input %q: %d bytes are no whole number of %s elements of %d bytes", name, len(raw), typ, size)
 		}
 		n := [1]int64{int64(len(raw) / size)}
+		if typ == tensor.Bool && hasOtherBools(raw) {
+			t.Reset(name, typ, n[0])
+			for i, b := range raw {
+				t.Raw()[i] = min(b, 1)
+			}
+			return nil
+		}
 		return t.SetRaw(name, typ, n[:], raw)
 	}
 	t.Reset(name, typ)

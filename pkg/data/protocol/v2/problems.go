@@ -6,6 +6,7 @@ package v2
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
 )
@@ -54,8 +55,8 @@ func badJSON(text []byte, bad *jsontext.SyntaxError) error {
 	}
 }
 
-// maxProblems and maxEcho bound the answer to a body of the wrong form.
-const maxProblems, maxEcho = 32, 8 << 10
+// maxProblems, maxEcho and maxName bound the answer to a body of the wrong form.
+const maxProblems, maxEcho, maxName = 32, 8 << 10, 256
 
 // problems collects what is wrong with a body's form, each with its place.
 type problems struct {
@@ -81,6 +82,9 @@ func (p *problems) down(quoted string) int {
 // name goes down to a member of any name.
 func (p *problems) name(name string) int {
 	n := len(p.loc)
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") + "…"
+	}
 	p.loc = jsontext.AppendString(append(p.loc, ','), name)
 	return n
 }
