@@ -7,12 +7,11 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/control/manager"
-	"github.com/kserve-go/kserve-go/pkg/telemetry"
 )
 
 const about = `Reconciles InferenceServices, runtimes and graphs. This version reconciles nothing yet: it serves health and metrics and looks for its API server.
@@ -20,19 +19,8 @@ const about = `Reconciles InferenceServices, runtimes and graphs. This version r
 
 func main() {
 	options := manager.NewOptions()
-	line := command.Line{Name: "controller", About: about, Bind: options.BindFlags, Stdout: os.Stdout, Stderr: os.Stderr}
-	if done, code := line.Parse(os.Args[1:]); done {
-		os.Exit(code)
-	}
-	log, err := telemetry.NewLogger(options.Log, os.Stderr)
-	if err != nil {
-		line.Fail(err)
-		os.Exit(command.ExitUsage)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
-	if err := manager.Run(ctx, options, log); err != nil {
-		log.Error(err.Error())
-		os.Exit(command.ExitFailed)
-	}
+	os.Exit(command.Line{
+		Name: "controller", About: about, Bind: options.BindFlags, Log: &options.Log, Stdout: os.Stdout, Stderr: os.Stderr,
+		Run: func(ctx context.Context, log *zap.Logger) error { return manager.Run(ctx, options, log) },
+	}.Main(os.Args[1:]))
 }

@@ -7,12 +7,11 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/control/admit"
-	"github.com/kserve-go/kserve-go/pkg/telemetry"
 )
 
 const about = `Defaults, validates and mutates InferenceServices and their pods. This version admits nothing yet: it serves health and metrics and looks for its API server.
@@ -20,19 +19,8 @@ const about = `Defaults, validates and mutates InferenceServices and their pods.
 
 func main() {
 	options := admit.NewOptions()
-	line := command.Line{Name: "webhook", About: about, Bind: options.BindFlags, Stdout: os.Stdout, Stderr: os.Stderr}
-	if done, code := line.Parse(os.Args[1:]); done {
-		os.Exit(code)
-	}
-	log, err := telemetry.NewLogger(options.Log, os.Stderr)
-	if err != nil {
-		line.Fail(err)
-		os.Exit(command.ExitUsage)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
-	if err := admit.Run(ctx, options, log); err != nil {
-		log.Error(err.Error())
-		os.Exit(command.ExitFailed)
-	}
+	os.Exit(command.Line{
+		Name: "webhook", About: about, Bind: options.BindFlags, Log: &options.Log, Stdout: os.Stdout, Stderr: os.Stderr,
+		Run: func(ctx context.Context, log *zap.Logger) error { return admit.Run(ctx, options, log) },
+	}.Main(os.Args[1:]))
 }

@@ -1,18 +1,25 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command reads the command line of a server that has nothing but flags: --help tells the whole truth, --version what was built.
+// Package command is the main of a server that has nothing but flags: --help tells the whole truth, --version what was built, a signal
+// drains it.
 //
 // Called by: cmd/{agent,controller,router,webhook}.
 // Next: the Run of the package that the binary is for.
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
 	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
@@ -28,13 +35,39 @@ type Line struct {
 	Name string
 	// About is what --help says first, in whole sentences; it ends with a line break.
 	About string
-	// Bind adds the binary's flags.
-	Bind           func(*pflag.FlagSet)
-	Stdout, Stderr io.Writer
+	// Bind adds the binary's flags, Log's among them.
+	Bind func(*pflag.FlagSet)
+	Log  *telemetry.LogOptions
+	// Run serves until ctx ends, with the flags that Bind added.
+	Run    func(ctx context.Context, log *zap.Logger) error
+	Stdout io.Writer
+	// Stderr takes the log.
+	Stderr *os.File
 }
 
-// Parse reads the arguments. When done, there is nothing to run: the caller exits with code.
-func (l Line) Parse(args []string) (done bool, code int) {
+// Main reads the arguments and runs the server until SIGINT or SIGTERM; a second signal ends the process at once. It returns the
+// code to exit with.
+func (l Line) Main(args []string) (code int) {
+	if done, code := l.parse(args); done {
+		return code
+	}
+	log, err := telemetry.NewLogger(*l.Log, l.Stderr)
+	if err != nil {
+		l.fail(err)
+		return ExitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	if err := l.Run(ctx, log); err != nil {
+		log.Error(err.Error())
+		return ExitFailed
+	}
+	return ExitOK
+}
+
+// parse reads the arguments. When done, there is nothing to run: the process exits with code.
+func (l Line) parse(args []string) (done bool, code int) {
 	fs := pflag.NewFlagSet(l.Name, pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	l.Bind(fs)
@@ -46,7 +79,7 @@ func (l Line) Parse(args []string) (done bool, code int) {
 		err = fmt.Errorf("unexpected argument %q: there are only flags", fs.Arg(0))
 		fallthrough
 	case err != nil:
-		l.Fail(fmt.Errorf("%w; see --help", err))
+		l.fail(fmt.Errorf("%w; see --help", err))
 		return true, ExitUsage
 	case *help:
 		fmt.Fprintf(l.Stdout, "%s\nUsage: %s [flags]\n\n%s\n", l.About, l.Name, fs.FlagUsages())
@@ -59,5 +92,5 @@ func (l Line) Parse(args []string) (done bool, code int) {
 	return false, ExitOK
 }
 
-// Fail tells an error before there is a logger.
-func (l Line) Fail(err error) { fmt.Fprintf(l.Stderr, "%s: %v\n", l.Name, err) }
+// fail tells an error before there is a logger.
+func (l Line) fail(err error) { fmt.Fprintf(l.Stderr, "%s: %v\n", l.Name, err) }
