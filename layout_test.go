@@ -147,6 +147,36 @@ func TestEveryPackageSaysWhatCallsItAndWhatIsNext(t *testing.T) {
 	}
 }
 
+// TestPackageCommentsNameWhatExists keeps the walk from package to package free of dead ends: a path in the lines "Called by" and "Next" is there.
+func TestPackageCommentsNameWhatExists(t *testing.T) {
+	lines := regexp.MustCompile(`(?m)^(?:Called by|Next): (?:.*\n?)+`)
+	path := regexp.MustCompile(`(?:^|[ (])((?:pkg/)?(?:apis|cli|control|data|serving|storage)/[\w/{},]*[\w}]|(?:cmd|test|deploy|docs)/[\w/.-]*\w)`)
+	for dir, p := range packages(t) {
+		for _, m := range path.FindAllStringSubmatch(lines.FindString(p.doc), -1) {
+			for _, name := range alternatives(m[1]) {
+				_, err := os.Stat(name)
+				if _, inPkg := os.Stat(filepath.Join("pkg", name)); err != nil && inPkg != nil {
+					t.Errorf("%s: its package comment names %s, which does not exist", dir, name)
+				}
+			}
+		}
+	}
+}
+
+// alternatives writes a/{b,c} out: a/b and a/c.
+func alternatives(name string) []string {
+	before, rest, ok := strings.Cut(name, "{")
+	inner, after, closed := strings.Cut(rest, "}")
+	if !ok || !closed {
+		return []string{name}
+	}
+	var all []string
+	for part := range strings.SplitSeq(inner, ",") {
+		all = append(all, before+part+after)
+	}
+	return all
+}
+
 func TestPackageNamesSaySomething(t *testing.T) {
 	banned := []string{"utils", "util", "common", "helpers", "helper", "constants", "types", "misc", "shared", "base"}
 	for dir := range packages(t) {

@@ -4,7 +4,7 @@
 // Package storage fetches a model URI into a directory: list, plan, ranged parts, verify, sync, publish. A killed fetch resumes where it
 // stopped, memory stays the same whatever the model's size, and a target is either complete or not visible.
 //
-// Called by: cmd/storage-initializer, pkg/cli and the agent's model puller.
+// Called by: storage/initializer and pkg/cli, with the options that storage/builtin puts together.
 // Next: storage/provider, one package per scheme; storage/unpack for archives.
 package storage
 

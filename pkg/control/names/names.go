@@ -3,7 +3,7 @@
 
 // Package names gives every child object its name, the same one each time, and says when one is too long for Kubernetes.
 //
-// Called by: pkg/control/resolve, pkg/control/render, pkg/control/gather.
+// Called by: pkg/control/resolve, pkg/control/render.
 // Next: pkg/control/plan, which carries the names.
 package names
 

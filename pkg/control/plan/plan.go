@@ -3,7 +3,7 @@
 
 // Package plan holds the words between reading and writing: what was observed (Snapshot), what was decided (Plan), why, and why nothing could be decided.
 //
-// Called by: pkg/control/resolve, pkg/control/render, pkg/control/gather, pkg/cli.
+// Called by: pkg/control/resolve, pkg/control/render, pkg/cli.
 // Next: pkg/control/render, which turns a Plan into objects.
 package plan
 

@@ -3,8 +3,8 @@
 
 // Package render turns a Plan into the objects that a cluster shall have, sorted and stamped with their owner. Same input, same bytes.
 //
-// Called by: pkg/control/reconcile, pkg/cli.
-// Next: pkg/control/apply.
+// Called by: pkg/cli; the controller, once it reconciles.
+// Next: whoever prints the objects, runs what they say, or applies them.
 package render
 
 import (

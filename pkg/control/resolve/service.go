@@ -3,7 +3,7 @@
 
 // Package resolve decides what a service becomes: mode, runtime, pod, storage and URLs, each with its reason. It is a pure function of a Snapshot and the Settings.
 //
-// Called by: pkg/control/reconcile, pkg/cli.
+// Called by: pkg/cli; the controller, once it reconciles.
 // Next: pkg/control/render.
 package resolve
 

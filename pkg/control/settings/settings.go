@@ -3,7 +3,7 @@
 
 // Package settings turns the operator's ConfigMap inferenceservice-config into one validated value that nobody changes afterwards.
 //
-// Called by: pkg/control/gather, pkg/cli.
+// Called by: pkg/cli; the controller, once it reconciles.
 // Next: pkg/control/resolve, pkg/control/render.
 package settings
 

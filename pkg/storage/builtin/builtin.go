@@ -4,7 +4,7 @@
 // Package builtin puts together what a program needs to fetch models: every provider of this build, configured by the environment
 // that pods get.
 //
-// Called by: storage/initializer, pkg/cli, the agent's model puller.
+// Called by: storage/initializer, pkg/cli.
 // Next: storage, whose Options it returns.
 package builtin
 

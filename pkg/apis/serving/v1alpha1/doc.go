@@ -3,7 +3,7 @@
 
 // Package v1alpha1 is ServingRuntime, ClusterServingRuntime, InferenceGraph, TrainedModel and ClusterStorageContainer: their types, defaults and validation.
 //
-// Called by: control/resolve, control/observe and whoever reads or admits one of the kinds.
+// Called by: control/resolve and whoever reads or admits one of the kinds.
 // Next: control/plan, which holds what was read and what was decided.
 //
 // +kubebuilder:object:generate=true

@@ -3,7 +3,7 @@
 
 // Package v1beta1 is the InferenceService: its types, defaults, validation, condition types and reasons.
 //
-// Called by: control/resolve, control/observe and whoever reads or admits an InferenceService.
+// Called by: control/resolve and whoever reads or admits an InferenceService.
 // Next: apis/serving/v1alpha1, the runtimes that a service is matched with.
 //
 // +kubebuilder:object:generate=true

@@ -4,7 +4,7 @@
 // Package autoscale makes what scales a Deployment: a HorizontalPodAutoscaler, or KEDA's ScaledObject with the collector it may need.
 //
 // Called by: pkg/control/render.
-// Next: pkg/control/apply.
+// Next: pkg/control/render, which stamps and sorts what is made here.
 package autoscale
 
 import (

@@ -4,7 +4,7 @@
 // Package network makes components reachable: Services inside the cluster, Ingress, HTTPRoutes or a VirtualService from outside.
 //
 // Called by: pkg/control/render.
-// Next: pkg/control/apply.
+// Next: pkg/control/render, which stamps and sorts what is made here.
 package network
 
 import (
