@@ -22,54 +22,16 @@ type machine struct {
 	wrappers *joblibArrays
 }
 
-// memo keeps values by index: in a slice while the indexes are dense, as writers make them, in a map when they jump.
-type memo struct {
-	dense  []any
-	used   []bool
-	sparse map[uint64]any
-}
-
-func (m *memo) put(i uint64, v any) {
-	switch n := uint64(len(m.dense)); {
-	case i < n:
-		m.dense[i], m.used[i] = v, true
-	case i == n:
-		m.dense, m.used = append(m.dense, v), append(m.used, true)
-	case i < n+64: // Python 2 counts from one, and other writers leave holes
-		for uint64(len(m.dense)) < i {
-			held, ok := m.sparse[uint64(len(m.dense))]
-			m.dense, m.used = append(m.dense, held), append(m.used, ok)
-		}
-		m.dense, m.used = append(m.dense, v), append(m.used, true)
-	default:
-		if m.sparse == nil {
-			m.sparse = map[uint64]any{}
-		}
-		m.sparse[i] = v
-	}
-}
-
-func (m *memo) get(i uint64) (any, bool) {
-	if i < uint64(len(m.dense)) {
-		if m.used[i] {
-			return m.dense[i], true
-		}
-	}
-	v, ok := m.sparse[i]
-	return v, ok
-}
-
-// count is how many slots are taken: the index that MEMOIZE fills.
-func (m *memo) count() uint64 { return uint64(len(m.dense)) + uint64(len(m.sparse)) }
-
 // The prices of values in memory, near enough for a bound.
 const (
 	costSlot   = 32
 	costObject = 160
 	costDict   = 96
 	costEntry  = 96
-	costMark   = 8
 )
+
+// maxMarks bounds the containers that are begun and not yet ended.
+const maxMarks = 1 << 14
 
 func (m *machine) push(v any) error {
 	if err := m.charge(costSlot); err != nil {
@@ -142,8 +104,8 @@ func (m *machine) run() (any, error) {
 func (m *machine) step(op byte) error {
 	switch op {
 	case '(': // MARK
-		if err := m.charge(costMark); err != nil {
-			return err
+		if len(m.marks) >= maxMarks {
+			return m.damaged("more than %d containers are begun inside one another", maxMarks)
 		}
 		m.marks = append(m.marks, len(m.stack))
 		return nil
