@@ -10,10 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -201,8 +201,9 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	defer conn.Close()
 	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHos")
 	require.NoError(t, err)
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
 	_, err = io.ReadAll(conn)
-	require.NotErrorIs(t, err, syscall.ETIMEDOUT)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server did not close the connection")
 }
 
 func TestAClientThatTakesNothingIsGivenUp(t *testing.T) {

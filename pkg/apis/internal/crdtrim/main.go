@@ -58,7 +58,7 @@ func run(from, to string) error {
 		return fmt.Errorf("list CRDs: %w", err)
 	}
 	for _, name := range names {
-		data, err := os.ReadFile(name) //nolint:gosec // a directory that the caller names
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("read CRD: %w", err)
 		}
