@@ -9,11 +9,6 @@ package lightgbm
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
@@ -32,17 +27,9 @@ func (files) Name() string { return "lightgbm" }
 func (files) Extensions() []string { return []string{".bst", ".txt", ".model"} }
 
 func (files) Open(_ context.Context, file string, o engine.Options) (engine.Model, error) {
-	f, err := os.Open(file)
+	data, err := engine.ReadFile(file, o)
 	if err != nil {
-		return nil, fmt.Errorf("open model: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(limited(f, o.MaxBytes))
-	if err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
-	}
-	if o.MaxBytes > 0 && int64(len(data)) > o.MaxBytes {
-		return nil, &engine.BadModel{Reason: fmt.Sprintf("the file is larger than the %d bytes allowed", o.MaxBytes)}
+		return nil, err
 	}
 	b, err := Parse(data, o)
 	if err != nil {
@@ -57,14 +44,6 @@ func NewModel(b *Booster) engine.Model {
 	m.schema.Extra = true
 	m.schema.Codes, m.schema.NumberCodes = b.codes()
 	return m
-}
-
-// limited reads one byte more than is allowed, to tell a file that is too large.
-func limited(r io.Reader, most int64) io.Reader {
-	if most <= 0 {
-		return r
-	}
-	return io.LimitReader(r, most+1)
 }
 
 // model is a booster behind the engine's contract.
@@ -137,9 +116,9 @@ func callOf(p tensor.Parameters) (Call, error) {
 		case "pred_contrib":
 			err = c.want(Contributions, name, v)
 		case "start_iteration":
-			c.Start, err = number(name, v)
+			c.Start, err = engine.Integer(name, v, -1, maxCount)
 		case "num_iteration":
-			c.Count, err = number(name, v)
+			c.Count, err = engine.Integer(name, v, -1, maxCount)
 		}
 		if err != nil {
 			return c, err
@@ -150,32 +129,14 @@ func callOf(p tensor.Parameters) (Call, error) {
 
 // want sets the output when the flag is on; of several the one that says most wins, as in the library.
 func (c *Call) want(o Output, name string, v any) error {
-	on, ok := v.(bool)
-	if s, isText := v.(string); isText {
-		b, err := strconv.ParseBool(s)
-		on, ok = b, err == nil
-	}
-	if !ok {
-		return protocol.Errorf(protocol.Invalid, "parameter %s: expected true or false, got %.40q", name, fmt.Sprint(v))
+	on, err := engine.Flag(name, v)
+	if err != nil {
+		return err
 	}
 	if on && o > c.Output {
 		c.Output = o
 	}
 	return nil
-}
-
-func number(name string, v any) (int, error) {
-	switch v := v.(type) {
-	case int64:
-		if v >= -1 && v <= maxCount {
-			return int(v), nil
-		}
-	case string:
-		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n >= -1 && n <= maxCount {
-			return n, nil
-		}
-	}
-	return 0, protocol.Errorf(protocol.Invalid, "parameter %s: expected an integer from -1 to %d, got %.40q", name, maxCount, fmt.Sprint(v))
 }
 
 // codes are the categories that the file keeps of pandas columns, as lookups by feature.

@@ -10,9 +10,6 @@ package xgboost
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -33,31 +30,15 @@ func (files) Name() string { return "xgboost" }
 func (files) Extensions() []string { return []string{".bst", ".json", ".ubj", ".model"} }
 
 func (files) Open(_ context.Context, file string, o engine.Options) (engine.Model, error) {
-	f, err := os.Open(file)
+	data, err := engine.ReadFile(file, o)
 	if err != nil {
-		return nil, fmt.Errorf("open model: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(limited(f, o.MaxBytes))
-	if err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
-	}
-	if o.MaxBytes > 0 && int64(len(data)) > o.MaxBytes {
-		return nil, &engine.BadModel{Reason: fmt.Sprintf("the file is larger than the %d bytes allowed", o.MaxBytes)}
+		return nil, err
 	}
 	b, err := Parse(data, o)
 	if err != nil {
 		return nil, err
 	}
 	return NewModel(b), nil
-}
-
-// limited reads one byte more than is allowed, to tell a file that is too large.
-func limited(r io.Reader, most int64) io.Reader {
-	if most <= 0 {
-		return r
-	}
-	return io.LimitReader(r, most+1)
 }
 
 // model is a booster behind the engine's contract.
@@ -187,7 +168,7 @@ func callOf(p tensor.Parameters) (Call, error) {
 		var err error
 		switch name {
 		case "output_margin", "pred_leaf", "pred_contribs":
-			if on, err = flag(name, v); err != nil {
+			if on, err = engine.Flag(name, v); err != nil {
 				return c, err
 			}
 			if !on {
@@ -198,9 +179,9 @@ func callOf(p tensor.Parameters) (Call, error) {
 				c.Output = want
 			}
 		case "iteration_begin":
-			c.First, err = number(name, v)
+			c.First, err = engine.Integer(name, v, 0, maxCount)
 		case "iteration_end":
-			c.Last, err = number(name, v)
+			c.Last, err = engine.Integer(name, v, 0, maxCount)
 		case "iteration_range":
 			c.First, c.Last, err = span(v)
 		}
@@ -211,39 +192,13 @@ func callOf(p tensor.Parameters) (Call, error) {
 	return c, nil
 }
 
-func flag(name string, v any) (bool, error) {
-	switch v := v.(type) {
-	case bool:
-		return v, nil
-	case string:
-		if b, err := strconv.ParseBool(v); err == nil {
-			return b, nil
-		}
-	}
-	return false, protocol.Errorf(protocol.Invalid, "parameter %s: expected true or false, got %.40q", name, fmt.Sprint(v))
-}
-
-func number(name string, v any) (int, error) {
-	switch v := v.(type) {
-	case int64:
-		if v >= 0 && v <= maxCount {
-			return int(v), nil
-		}
-	case string:
-		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n >= 0 && n <= maxCount {
-			return n, nil
-		}
-	}
-	return 0, protocol.Errorf(protocol.Invalid, "parameter %s: expected an integer from 0 to %d, got %.40q", name, maxCount, fmt.Sprint(v))
-}
-
 // span reads "first,last", which may stand in brackets as Python prints it.
 func span(v any) (first, last int, err error) {
 	s, _ := v.(string)
 	a, b, ok := strings.Cut(strings.Trim(s, "()[] "), ",")
 	if ok {
-		if first, err = number("iteration_range", a); err == nil {
-			last, err = number("iteration_range", b)
+		if first, err = engine.Integer("iteration_range", a, 0, maxCount); err == nil {
+			last, err = engine.Integer("iteration_range", b, 0, maxCount)
 		}
 	}
 	if !ok || err != nil {
