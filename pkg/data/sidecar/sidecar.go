@@ -59,8 +59,24 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.enablePuller, handoff.FlagEnablePuller, false, "keep the models of a multi-model server (not built in yet)")
 	fs.BoolVar(&o.enableBatcher, handoff.FlagEnableBatcher, false, "batch requests (not built in yet)")
 	fs.StringVar(&o.logURL, handoff.FlagLogURL, "", "log payloads to this URL (not built in yet)")
+	// A pod with one of these features comes with the feature's further flags. They are known, so that Validate can name the feature.
+	for _, name := range furtherFlags() {
+		fs.String(name, "", "of a feature that is not built in yet")
+		_ = fs.MarkHidden(name) // the flag was added the line before
+	}
 	o.Server.BindFlags(fs)
 	o.Log.BindFlags(fs)
+}
+
+func furtherFlags() []string {
+	return []string{
+		handoff.FlagConfigDir, handoff.FlagAgentModelDir, handoff.FlagLogWorkers, handoff.FlagSourceURI, handoff.FlagLogMode,
+		handoff.FlagLogStorePath, handoff.FlagLogStoreFormat, handoff.FlagLogMarshallerURL, handoff.FlagLogMarshallerPort,
+		handoff.FlagLogBatchSize, handoff.FlagLogBatchInterval, handoff.FlagInferenceService, handoff.FlagNamespace,
+		handoff.FlagEndpoint, handoff.FlagComponent, handoff.FlagMetadataHeaders, handoff.FlagMetadataAnnotations,
+		handoff.FlagMaxBatchSize, handoff.FlagMaxLatency, handoff.FlagLoggerCACertFile, handoff.FlagLoggerTLSSkipVerify,
+		handoff.FlagProbePeriod,
+	}
 }
 
 // Validate reports options that cannot be met. A feature that is asked for and missing is an error: a pod that silently

@@ -207,10 +207,19 @@ func TestOptionsThatCannotBeMetAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"the batcher":        {[]string{"--enable-batcher"}, "--enable-batcher: not built into this version"},
-		"the puller":         {[]string{"--enable-puller"}, "--enable-puller: not built"},
-		"the logger":         {[]string{"--log-url", "http://x"}, "--log-url: not built"},
-		"an impossible port": {[]string{"--component-port=0"}, "--component-port 0: expected a port"},
+		"the batcher": {[]string{"--enable-batcher"}, "--enable-batcher: not built into this version"},
+		"the puller":  {[]string{"--enable-puller"}, "--enable-puller: not built"},
+		"the logger":  {[]string{"--log-url", "http://x"}, "--log-url: not built"},
+		"a logger as pods have it": {
+			[]string{
+				"--log-url", "http://x", "--source-uri", "pod", "--log-mode", "all", "--inference-service", "m", "--namespace", "ns",
+				"--endpoint", "", "--component", "predictor", "--logger-tls-skip-verify", "false", "--component-port", "8080",
+			},
+			"--log-url: not built",
+		},
+		"a batcher as pods have it": {[]string{"--enable-batcher", "--max-batchsize", "16", "--max-latency", "200"}, "--enable-batcher: not built"},
+		"a puller as pods have it":  {[]string{"--enable-puller", "--config-dir", "/mnt/configs", "--model-dir", "/mnt/models"}, "--enable-puller: not built"},
+		"an impossible port":        {[]string{"--component-port=0"}, "--component-port 0: expected a port"},
 		"all at once, in one order": {
 			[]string{"--log-url=x", "--enable-batcher", "--component-port=0", "--port=0"},
 			"--port 0: expected a port of 1 to 65535\n--component-port 0: expected a port of 1 to 65535\n--enable-batcher: ",
