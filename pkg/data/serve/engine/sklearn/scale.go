@@ -6,6 +6,8 @@ package sklearn
 func addScalers(r map[string]builder) {
 	r["preprocessing.StandardScaler"] = buildStandardScaler
 	r["preprocessing.MinMaxScaler"] = buildMinMaxScaler
+	r["preprocessing.MaxAbsScaler"] = buildMaxAbsScaler
+	r["preprocessing.RobustScaler"] = buildRobustScaler
 	r["preprocessing.FunctionTransformer"] = buildFunction
 }
 
@@ -38,6 +40,29 @@ func buildStandardScaler(a *attrs) (estimator, error) {
 		}
 	}
 	a.must("mean_")
+	return s, a.err
+}
+
+func buildMaxAbsScaler(a *attrs) (estimator, error) {
+	s := &scaler{fitted: a.fitted(), frame: a.frameOutput(), scale: a.vector("scale_")}
+	a.columns(&s.fitted, len(s.scale), "scale_")
+	if a.flag("clip", false) {
+		a.unsupported("clip")
+	}
+	return s, a.err
+}
+
+func buildRobustScaler(a *attrs) (estimator, error) {
+	s := &scaler{fitted: a.fitted(), frame: a.frameOutput()}
+	a.must("scale_")
+	if a.flag("with_centering", true) {
+		s.shift = a.vector("center_")
+		a.columns(&s.fitted, len(s.shift), "center_")
+	}
+	if a.flag("with_scaling", true) {
+		s.scale = a.vector("scale_")
+		a.columns(&s.fitted, len(s.scale), "scale_")
+	}
 	return s, a.err
 }
 
