@@ -89,6 +89,9 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 		return err
 	}
 	shape, n := m.Shape(call, x.Rows)
+	if err := rows.Fits(shape[:n]...); err != nil {
+		return err
+	}
 	switch call.Output {
 	case Leaf:
 		t := out.Add(outputName, tensor.Int32, shape[:n]...)

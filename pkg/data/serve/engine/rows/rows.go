@@ -10,6 +10,7 @@ package rows
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
@@ -53,6 +54,18 @@ func NewSchema(features int, names []string) Schema {
 type Buffer struct {
 	data   []float64
 	places []int
+}
+
+// MaxNumbers bounds the numbers of one frame as rows, and of one answer. Both may grow beyond the request: a frame's missing columns are
+// filled up, and a row may be answered with a number for each class, tree or feature.
+const MaxNumbers = 1 << 26
+
+// Fits refuses an answer of too many numbers before memory is taken for it.
+func Fits(answer ...int64) error {
+	if n, ok := tensor.Elements(answer); !ok || n > MaxNumbers {
+		return protocol.Errorf(protocol.TooLarge, "the answer would have the shape %v: expected %d numbers at most; send fewer rows at once", slices.Clone(answer), MaxNumbers) // the copy keeps the caller's shape off the heap
+	}
+	return nil
 }
 
 // Read makes rows of a request. They alias the request's memory or the buffer's.
@@ -118,6 +131,10 @@ func (s *Schema) frame(in *tensor.Request, b *Buffer) (trees.Matrix, error) {
 			return trees.Matrix{}, protocol.Errorf(protocol.Invalid, "column %q: expected %d rows as in column %q, got %d", c.Name, rows, columns[0].Name, c.Len())
 		}
 	}
+	if n, ok := tensor.Elements([]int64{int64(rows), int64(s.Features)}); !ok || n > MaxNumbers {
+		return trees.Matrix{}, protocol.Errorf(protocol.TooLarge, "the frame has %d rows of %d features: expected %d numbers at most; send fewer rows at once",
+			rows, s.Features, MaxNumbers)
+	}
 	if err := s.place(columns, in.ByName, b); err != nil {
 		return trees.Matrix{}, err
 	}
@@ -128,15 +145,13 @@ func (s *Schema) frame(in *tensor.Request, b *Buffer) (trees.Matrix, error) {
 	}
 	m := trees.Matrix{Rows: rows, Cols: s.Features, F64: b.data}
 	for f, c := range b.places {
-		var err error
 		if c < 0 {
 			for r := range rows {
 				m.F64[r*m.Cols+f] = math.NaN()
 			}
-		} else {
-			err = s.column(&m, f, columns[c])
+			continue
 		}
-		if err != nil {
+		if err := s.column(&m, f, columns[c]); err != nil {
 			return m, err
 		}
 	}

@@ -104,6 +104,9 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 	if err != nil {
 		return err
 	}
+	if err := rows.Fits(shape[:n]...); err != nil {
+		return err
+	}
 	switch call.Output {
 	case Leaf:
 		return m.answerLeaves(x, call, out, b, shape[:n])
@@ -112,7 +115,11 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 	case Value, Margin:
 	}
 	// Softmax needs room for every margin before it keeps the class.
-	t := out.Add(outputName, tensor.FP32, int64(x.Rows), int64(m.Groups))
+	margins := [2]int64{int64(x.Rows), int64(m.Groups)}
+	if err := rows.Fits(margins[:]...); err != nil {
+		return err
+	}
+	t := out.Add(outputName, tensor.FP32, margins[:]...)
 	if err := m.Booster.Predict(x, call, tensor.View[float32](t)); err != nil {
 		return err
 	}
