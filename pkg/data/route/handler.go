@@ -21,6 +21,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 )
 
 // DefaultMaxBody bounds a request and each step's answer, in bytes.
@@ -32,6 +35,8 @@ type HandlerOptions struct {
 	Propagate []*regexp.Regexp
 	// MaxBody bounds the request and each answer, in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
+	// ReadStall is how long a client may send nothing of its request; 0 means httpserver.DefaultStall.
+	ReadStall time.Duration
 	// StepTimeout bounds one step; 0 means none but the client's own deadline.
 	StepTimeout time.Duration
 	// Transport carries the steps; nil means a pooled transport of our own.
@@ -50,10 +55,10 @@ func NewHandler(graph *Graph, o HandlerOptions) http.Handler {
 	if o.Transport == nil {
 		o.Transport = newTransport()
 	}
-	return &handler{graph: graph, options: o, caller: &httpCaller{
-		client:  &http.Client{Transport: o.Transport, Timeout: o.StepTimeout},
-		maxBody: o.MaxBody,
-	}}
+	return &handler{
+		graph: graph, options: o, bodies: httpserver.Bodies{MaxBytes: o.MaxBody, Stall: o.ReadStall},
+		caller: &httpCaller{client: &http.Client{Transport: o.Transport, Timeout: o.StepTimeout}, maxBody: o.MaxBody},
+	}
 }
 
 func newTransport() http.RoundTripper {
@@ -86,18 +91,14 @@ func ParsePropagate(list string) ([]*regexp.Regexp, error) {
 type handler struct {
 	graph   *Graph
 	caller  Caller
+	bodies  httpserver.Bodies
 	options HandlerOptions
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.options.MaxBody))
+	body, err := h.bodies.Read(w, r, nil)
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			h.fail(w, http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", tooLarge.Limit))
-			return
-		}
-		h.fail(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+		h.fail(w, protocol.From(err).Code.HTTPStatus(), err)
 		return
 	}
 	start := time.Now()

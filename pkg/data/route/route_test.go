@@ -4,14 +4,19 @@
 package route
 
 import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -241,7 +246,7 @@ func TestLimitsAnswerClearly(t *testing.T) {
 		status int
 		text   string
 	}{
-		`{"instances":[1,2,3]}`: {413, "larger than 10 bytes"},
+		`{"instances":[1,2,3]}`: {413, "the body has 21 bytes: this server accepts 10"},
 		`{}`:                    {500, "is larger than 10 bytes"},
 	} {
 		res, err := http.Post(server.URL, "application/json", strings.NewReader(body))
@@ -251,6 +256,43 @@ func TestLimitsAnswerClearly(t *testing.T) {
 		require.Equal(t, want.status, res.StatusCode)
 		require.Contains(t, string(got), want.text)
 	}
+}
+
+func TestAClientThatStopsSendingIsGivenUp(t *testing.T) {
+	base, seen := services(t)
+	g := graph(t, base, `{"nodes":{"root":{"routerType":"Sequence","steps":[{"serviceUrl":"BASE/echo"}]}}}`)
+	server := httptest.NewServer(NewHandler(g, HandlerOptions{ReadStall: 20 * time.Millisecond}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+	require.NoError(t, err)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusRequestTimeout, res.StatusCode)
+	require.Empty(t, seen())
+}
+
+func TestACompressedRequestReachesTheStepsAsText(t *testing.T) {
+	base, seen := services(t)
+	g := graph(t, base, `{"nodes":{"root":{"routerType":"Sequence","steps":[{"serviceUrl":"BASE/echo"}]}}}`)
+	server := httptest.NewServer(NewHandler(g, HandlerOptions{}))
+	defer server.Close()
+	var body bytes.Buffer
+	z := gzip.NewWriter(&body)
+	_, err := io.WriteString(z, `{"instances":[1]}`)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	req, err := http.NewRequest(http.MethodPost, server.URL, &body)
+	require.NoError(t, err)
+	req.Header.Set("Content-Encoding", "gzip")
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, `{"instances":[1]}`, seen()[0].body)
 }
 
 func TestAServiceThatIsDownIsNamed(t *testing.T) {

@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options, log *zap.Logger) error {
 	})
 	mux.Handle("GET /metrics", telemetry.Handler(registry))
 	mux.Handle("/", NewHandler(graph, HandlerOptions{
-		Propagate: patterns, MaxBody: o.MaxBody, StepTimeout: stepTimeout(spec.Timeouts), Log: log,
+		Propagate: patterns, MaxBody: o.MaxBody, ReadStall: readStall(spec.Timeouts), StepTimeout: stepTimeout(spec.Timeouts), Log: log,
 	}))
 	server := httpserver.New(o.Server, withDeadline(mux, spec.Timeouts), nil, log)
 	draining = server.Draining
@@ -101,6 +101,14 @@ func withDeadline(next http.Handler, t *handoff.GraphTimeouts) http.Handler {
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// readStall is serverRead: a client that sends for longer than it goes on as long as it sends.
+func readStall(t *handoff.GraphTimeouts) time.Duration {
+	if t == nil {
+		return 0
+	}
+	return seconds(t.ServerRead, 0)
 }
 
 func stepTimeout(t *handoff.GraphTimeouts) time.Duration {
