@@ -19,6 +19,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
 )
 
@@ -128,10 +129,10 @@ func (c *Config) endpoint() (host string, secure bool, err error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", false, provider.Errorf(provider.Invalid, "the S3 endpoint %q is not an http or https URL", c.Endpoint)
+		return "", false, provider.Errorf(provider.Invalid, "the S3 endpoint %q is not an http or https URL", modelref.Redact(c.Endpoint))
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return "", false, provider.Errorf(provider.Invalid, "the S3 endpoint %q has a path; it must be scheme and host only", c.Endpoint)
+		return "", false, provider.Errorf(provider.Invalid, "the S3 endpoint %q has a path; it must be scheme and host only", modelref.Redact(c.Endpoint))
 	}
 	return u.Host, u.Scheme == "https", nil
 }
@@ -170,6 +171,7 @@ func (c *Config) credentials() *credentials.Credentials {
 	case c.AccessKey != "" && c.SecretKey != "":
 		return credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken)
 	}
+	// The client looks for an identity in the process's own environment, wherever the other settings come from.
 	chain := []credentials.Provider{&credentials.FileAWSCredentials{}}
 	identity := os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" || os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != "" ||
 		os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != ""

@@ -79,6 +79,9 @@ func TestConfigFromEnvironment(t *testing.T) {
 		_, _, err := (&Config{Endpoint: bad}).endpoint()
 		require.Error(t, err, bad)
 	}
-	_, err := FromEnv(func(k string) string { return map[string]string{"S3_READ_TIMEOUT": "-3"}[k] })
+	_, _, err := (&Config{Endpoint: "http://me:hidden@x/path"}).endpoint()
+	require.ErrorContains(t, err, "http://x/path")
+	require.NotContains(t, err.Error(), "hidden")
+	_, err = FromEnv(func(k string) string { return map[string]string{"S3_READ_TIMEOUT": "-3"}[k] })
 	require.ErrorContains(t, err, "S3_READ_TIMEOUT")
 }
