@@ -17,6 +17,8 @@ import (
 type lane struct {
 	gate
 	preprocess, predict, postprocess prometheus.Observer
+
+	incomplete atomic.Uint64 // predictions of rows with too few columns
 }
 
 // wire numbers the protocols in the request counters.
@@ -105,7 +107,7 @@ func (m *metrics) answered(w wire, code int) {
 type counts struct {
 	*metrics
 
-	requests, panics, running, queued, rejected, ready *prometheus.Desc
+	requests, panics, running, queued, rejected, incomplete, ready *prometheus.Desc
 }
 
 func newCounts(m *metrics) *counts {
@@ -114,19 +116,20 @@ func newCounts(m *metrics) *counts {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	return &counts{
-		metrics:  m,
-		requests: desc("kserve_requests_total", "Requests answered, by protocol and HTTP status or gRPC code.", "protocol", "code"),
-		panics:   desc("kserve_panics_total", "Requests that ended in a fault of the server's own and were answered 500."),
-		running:  desc("kserve_predictions_running", "Predictions that run now.", model...),
-		queued:   desc("kserve_predictions_queued", "Predictions that wait for their turn.", model...),
-		rejected: desc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long.", model...),
-		ready:    desc("kserve_model_ready", "1 for a model that can be used, else 0.", "model_name", "version"),
+		metrics:    m,
+		requests:   desc("kserve_requests_total", "Requests answered, by protocol and HTTP status or gRPC code.", "protocol", "code"),
+		panics:     desc("kserve_panics_total", "Requests that ended in a fault of the server's own and were answered 500."),
+		running:    desc("kserve_predictions_running", "Predictions that run now.", model...),
+		queued:     desc("kserve_predictions_queued", "Predictions that wait for their turn.", model...),
+		rejected:   desc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long.", model...),
+		incomplete: desc("kserve_predictions_incomplete_total", "Predictions of rows with fewer columns than the model was trained on.", model...),
+		ready:      desc("kserve_model_ready", "1 for a model that can be used, else 0.", "model_name", "version"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *counts) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.requests, c.panics, c.running, c.queued, c.rejected, c.ready} {
+	for _, desc := range []*prometheus.Desc{c.requests, c.panics, c.running, c.queued, c.rejected, c.incomplete, c.ready} {
 		ch <- desc
 	}
 }
@@ -154,6 +157,7 @@ func (c *counts) Collect(ch chan<- prometheus.Metric) {
 		gauge(c.running, inside, name)
 		gauge(c.queued, waiting, name)
 		counter(c.rejected, refused, name)
+		counter(c.incomplete, l.incomplete.Load(), name)
 	}
 	for _, e := range c.index() {
 		ready := 0

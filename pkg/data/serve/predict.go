@@ -64,6 +64,10 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 	if err := m.Predict(ctx, req, resp); err != nil {
 		return err
 	}
+	if resp.Absent > 0 && l.incomplete.Add(1) == 1 {
+		s.log.Warn("rows have fewer columns than the model was trained on: the others count as missing; told once, kserve_predictions_incomplete_total counts",
+			zap.String("model", m.Name), zap.Int("missing", resp.Absent))
+	}
 	resp.ID, resp.Model, resp.Version = req.ID, m.Name, m.Version
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -90,6 +91,7 @@ func (m *sum) Predict(ctx context.Context, in *tensor.Request, out *tensor.Respo
 	}
 	values, _ := in.Inputs[0].AppendFloat64s(nil)
 	rows := in.Inputs[0].Rows()
+	out.Absent = max(2-int(in.Inputs[0].Shape[1]), 0)
 	result := tensor.View[float64](out.Add("output-0", tensor.FP64, int64(rows)))
 	for i := range rows {
 		result[i] = 0
@@ -305,6 +307,19 @@ func TestMetricsNameTheModelFromTheStart(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
+}
+
+func TestRowsWithTooFewColumnsAreCountedAndToldOnce(t *testing.T) {
+	core, logged := observer.New(zap.WarnLevel)
+	_, url := started(t, "sum", serve.Options{Log: zap.New(core)})
+	for _, body := range []string{`{"instances":[[1],[2]]}`, `{"instances":[[1]]}`, v1Body} {
+		resp, _ := do(t, http.MethodPost, url+"/v1/models/m:predict", body)
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+	}
+	_, text := do(t, http.MethodGet, url+"/metrics", "")
+	require.Contains(t, text, `kserve_predictions_incomplete_total{model_name="m"} 2`)
+	require.Len(t, logged.All(), 1)
+	require.Equal(t, map[string]any{"model": "m", "missing": int64(1)}, logged.All()[0].ContextMap())
 }
 
 func TestAFaultOfTheServerIs500WithoutItsText(t *testing.T) {

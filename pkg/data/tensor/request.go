@@ -72,6 +72,9 @@ type Response struct {
 	// Outputs are the arrays. When Frame is set they are the named columns of one data frame.
 	Outputs []*Tensor
 	Frame   bool
+	// Absent is how many columns the rows of the request lacked, where the model took them as missing values. No wire carries it: it is
+	// for the owner of the server, whose callers may not know.
+	Absent int
 
 	free []*Tensor
 }

@@ -100,6 +100,7 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 	if err := Check(in.Inputs[0].Name, x); err != nil {
 		return err
 	}
+	out.Absent = m.Features - x.Cols
 	shape, n, err := m.Shape(call, x.Rows)
 	if err != nil {
 		return err

@@ -109,6 +109,11 @@ func TestRowsWithFewerColumnsHaveMissingValues(t *testing.T) {
 		return nanValue()
 	}
 	require.Equal(t, predict(t, m, array(2, 6, nan)), predict(t, m, array(2, 3, func(int) float64 { return 0.5 })))
+	for columns, absent := range map[int]int{6: 0, 5: 1, 1: 5} {
+		var out tensor.Response
+		require.NoError(t, m.Predict(context.Background(), array(2, columns, func(int) float64 { return 0.5 }), &out))
+		require.Equal(t, absent, out.Absent, "the answer tells how many columns were missing")
+	}
 	require.Equal(t, `input "x": expected 6 features a row, got 7`, refused(t, m, array(1, 7, func(int) float64 { return 0 })))
 }
 
