@@ -454,7 +454,29 @@ func (r *Repository) reload(ctx context.Context, name string) error {
 	if len(failed) == len(sources) {
 		return errors.Join(failed...)
 	}
+	r.keep(name, sources)
 	return nil
+}
+
+// keep stops serving the versions of a name that are not among sources: their directories are gone.
+func (r *Repository) keep(name string, sources []Source) {
+	r.mu.Lock()
+	next := r.current.Load().clone()
+	n := &named{}
+	var gone []*Loaded
+	for _, s := range next.models[name].versions {
+		if slices.ContainsFunc(sources, func(src Source) bool { return src.Version == s.version }) {
+			n.versions = append(n.versions, s)
+		} else if s.loaded != nil {
+			gone = append(gone, s.loaded)
+		}
+	}
+	next.models[name] = n
+	r.current.Store(next)
+	r.mu.Unlock()
+	for _, l := range gone {
+		l.Release()
+	}
 }
 
 // relative takes the root's path out of a text that clients see.

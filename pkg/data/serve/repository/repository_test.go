@@ -234,3 +234,34 @@ func BenchmarkAcquire(b *testing.B) {
 		m.Release()
 	}
 }
+
+func TestLoadingAgainForgetsVersionsWhoseDirectoriesAreGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, then map[string]string
+		want        []string
+	}{
+		"a version":                    {first: map[string]string{"m/1/a.pkl": "x", "m/2/a.pkl": "x"}, then: map[string]string{"m/1/a.pkl": "x"}, want: []string{"1"}},
+		"a model that gets versions":   {first: map[string]string{"m/a.pkl": "x"}, then: map[string]string{"m/1/a.pkl": "x"}, want: []string{"1"}},
+		"a model that loses them":      {first: map[string]string{"m/1/a.pkl": "x"}, then: map[string]string{"m/a.pkl": "x"}, want: []string{""}},
+		"none when nothing new loaded": {first: map[string]string{"m/1/a.pkl": "x"}, then: map[string]string{"m/2/a.pkl": "corrupt"}, want: []string{"1", "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(Options{Engines: engines(), Root: write(t, c.first)})
+			require.NoError(t, r.Reload(t.Context(), "m"))
+			before, err := r.Acquire("m", "")
+			require.NoError(t, err)
+			r.UseRoot(write(t, c.then))
+			_ = r.Reload(t.Context(), "m")
+			var versions []string
+			for _, e := range r.Index() {
+				versions = append(versions, e.Version)
+			}
+			require.Equal(t, c.want, versions)
+			model := before.Model.(*fakeModel)
+			require.Zero(t, model.closes(), "a request has it still")
+			before.Release()
+			kept := slices.Contains(c.want, before.Version) && len(c.want) > 1
+			require.Equal(t, kept, model.closes() == 0)
+		})
+	}
+}
