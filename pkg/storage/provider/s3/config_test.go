@@ -55,7 +55,8 @@ func TestConfigFromEnvironment(t *testing.T) {
 			func(t *testing.T, c Config) { t.Helper(); require.Equal(t, "/ca/cabundle.crt", c.CABundle) },
 		},
 		"the bundle of the operator where pods mount it by default": {
-			env{"CA_BUNDLE_CONFIGMAP_NAME": "x"}, "s3.amazonaws.com", true, minio.BucketLookupAuto,
+			env{"CA_BUNDLE_CONFIGMAP_NAME": "x"},
+			"s3.amazonaws.com", true, minio.BucketLookupAuto,
 			func(t *testing.T, c Config) {
 				t.Helper()
 				require.Equal(t, "/etc/ssl/custom-certs/cabundle.crt", c.CABundle)
