@@ -201,11 +201,16 @@ func (s *Server) loadDir(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 && s.opts.ModelExpected {
-		s.expected.Store(&s.opts.ModelName)
-		s.log.Error("the model directory is empty: not ready until the model is loaded",
-			zap.String("model", s.opts.ModelName), zap.Error(s.models.NoFileIn(dir)))
-		return nil
+	if len(names) == 0 {
+		switch missing := s.models.NoFileIn(dir); {
+		case s.opts.ModelExpected:
+			s.expected.Store(&s.opts.ModelName)
+			s.log.Error("the model directory is empty: not ready until the model is loaded",
+				zap.String("model", s.opts.ModelName), zap.Error(missing))
+			return nil
+		case len(missing.Others) > 0:
+			return missing
+		}
 	}
 	s.log.Info("serving every model directory below", zap.String("dir", dir), zap.Int("models", len(names)))
 	return s.loadAll(names, func(i int) error { return s.models.AddFromRoot(ctx, names[i]) })

@@ -26,15 +26,22 @@ type NoFile struct { //nolint:errname // it reads better where it is used
 	Dir string
 	// Endings are those that were looked for.
 	Endings []string
+	// Others are what has such an ending and is no file, with the reason.
+	Others []string
 }
 
 func (e *NoFile) Error() string {
-	return fmt.Sprintf("no model file in %s: expected one file that ends in %s", e.Dir, strings.Join(e.Endings, ", "))
+	text := fmt.Sprintf("no model file in %s: expected one file that ends in %s", e.Dir, strings.Join(e.Endings, ", "))
+	if len(e.Others) > 0 {
+		text += "; found " + strings.Join(e.Others, ", ")
+	}
+	return text
 }
 
 // NoFileIn is the error that dir would give if it were a model directory without a model file.
-func (r *Repository) NoFileIn(dir string) error {
-	return &NoFile{Dir: dir, Endings: endings(r.opts.Engines)}
+func (r *Repository) NoFileIn(dir string) *NoFile {
+	_, others, _ := modelFiles(dir, r.opts.Engines)
+	return &NoFile{Dir: dir, Endings: endings(r.opts.Engines), Others: others}
 }
 
 // open finds the model file of src and opens it.
@@ -81,11 +88,13 @@ func (r *Repository) find(src Source) (file string, e engine.Engine, err error) 
 	if err != nil {
 		return "", nil, fmt.Errorf("look at the model: %w", err)
 	}
-	var files []string
+	var files, others []string
 	if info.IsDir() {
-		if files, err = modelFiles(src.Path, engines); err != nil {
+		if files, others, err = modelFiles(src.Path, engines); err != nil {
 			return "", nil, err
 		}
+	} else if !info.Mode().IsRegular() {
+		return "", nil, fmt.Errorf("%s is %s: expected a model file, or a directory with one", src.Path, engine.KindOf(info.Mode()))
 	} else {
 		files = []string{src.Path}
 	}
@@ -94,7 +103,7 @@ func (r *Repository) find(src Source) (file string, e engine.Engine, err error) 
 	}
 	switch len(files) {
 	case 0:
-		return "", nil, &NoFile{Dir: src.Path, Endings: endings(engines)}
+		return "", nil, &NoFile{Dir: src.Path, Endings: endings(engines), Others: others}
 	case 1:
 		e, err = choose(files[0], engines, !info.IsDir() && src.Engine != "")
 		return files[0], e, err
@@ -108,24 +117,32 @@ func (r *Repository) find(src Source) (file string, e engine.Engine, err error) 
 	}
 }
 
-// modelFiles are the regular files directly in dir that end as one of engines' files do.
-func modelFiles(dir string, engines []engine.Engine) ([]string, error) {
+// modelFiles are the regular files directly in dir that end as one of engines' files do; others are what ends so and is none, with the
+// reason.
+func modelFiles(dir string, engines []engine.Engine) (files, others []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("list the model directory: %w", err)
+		return nil, nil, fmt.Errorf("list the model directory: %w", err)
 	}
-	var files []string
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		if !slices.Contains(endings(engines), filepath.Ext(entry.Name())) {
 			continue
 		}
 		// Stat follows links: volumes of Kubernetes are made of them.
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.Mode().IsRegular():
 			files = append(files, path)
+		case err == nil:
+			others = append(others, entry.Name()+", "+engine.KindOf(info.Mode()))
+		case entry.Type()&fs.ModeSymlink != 0:
+			others = append(others, entry.Name()+", a link that leads nowhere")
+		default:
+			others = append(others, entry.Name()+", which cannot be looked at")
 		}
 	}
-	return files, nil
+	return files, others, nil
 }
 
 func endings(engines []engine.Engine) []string {
@@ -181,7 +198,7 @@ func sniff(head []byte) string {
 }
 
 func head(file string) []byte {
-	f, err := os.Open(file)
+	f, _, err := engine.OpenFile(file)
 	if err != nil {
 		return nil
 	}
@@ -209,7 +226,7 @@ func (r *Repository) EngineNames() []string {
 // The error is that of a directory that cannot be read.
 func (r *Repository) HasModelFile(dir, engineName string) (bool, error) {
 	engines := slices.DeleteFunc(slices.Clone(r.opts.Engines), func(e engine.Engine) bool { return engineName != "" && e.Name() != engineName })
-	files, err := modelFiles(dir, engines)
+	files, _, err := modelFiles(dir, engines)
 	return len(files) > 0, err
 }
 

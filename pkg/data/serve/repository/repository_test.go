@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -264,4 +265,20 @@ func TestLoadingAgainForgetsVersionsWhoseDirectoriesAreGone(t *testing.T) {
 			require.Equal(t, kept, model.closes() == 0)
 		})
 	}
+}
+
+func TestWhatIsNoFileIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	pipe, nowhere := filepath.Join(dir, "pipe.pkl"), filepath.Join(dir, "nowhere.pkl")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Symlink("missing", nowhere))
+	r := New(Options{Engines: []engine.Engine{fake{"sklearn", []string{".pkl"}}}})
+	defer r.Close()
+
+	err := r.Add(t.Context(), Source{Name: "m", Path: dir})
+	var missing *NoFile
+	require.ErrorAs(t, err, &missing)
+	require.Equal(t, []string{"nowhere.pkl, a link that leads nowhere", "pipe.pkl, a named pipe"}, missing.Others)
+
+	require.ErrorContains(t, r.Add(t.Context(), Source{Name: "m", Path: pipe}), "is a named pipe", "it is not opened, which would wait for a writer")
 }

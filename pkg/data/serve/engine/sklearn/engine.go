@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,20 +34,19 @@ func (e *sklearnEngine) Extensions() []string { return []string{".joblib", ".pkl
 
 // Open reads the model in file.
 func (e *sklearnEngine) Open(ctx context.Context, file string, options engine.Options) (engine.Model, error) {
-	f, err := os.Open(file)
+	f, size, err := engine.OpenFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("open model file: %w", err)
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("open model file: %w", err)
-	}
 	dir := filepath.Dir(file)
 	m, err := e.load(f, pickle.Options{
-		Size:     info.Size(),
+		Size:     size,
 		MaxBytes: options.MaxBytes,
-		Side:     func(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, name)) },
+		Side: func(name string) (io.ReadCloser, error) {
+			side, _, err := engine.OpenFile(filepath.Join(dir, name))
+			return side, err
+		},
 	}, options.Threads)
 	if err != nil {
 		return nil, err
