@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,8 +76,8 @@ func (o *options) BindFlags(fs *pflag.FlagSet) {
 	fs.Var(&o.docs, handoff.FlagEnableDocsURL, "serve a page about the API at /docs")
 	fs.Var(&o.trace, handoff.FlagEnableLatencyLogging, "log the time of each step of each prediction")
 	fs.IntVar(&o.keepAlive, underscored(handoff.FlagTimeoutKeepAlive), handoff.DefaultKeepAliveSeconds, "seconds after which an idle connection is closed")
-	fs.IntVar(&o.maxReceive, handoff.FlagGRPCMaxReceiveMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message received, in bytes")
-	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes")
+	fs.IntVar(&o.maxReceive, handoff.FlagGRPCMaxReceiveMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message received, in bytes; -1: what gRPC can carry")
+	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes; -1: what gRPC can carry")
 	fs.StringVar(&o.server.Server.CertFile, handoff.FlagSSLCertFile, o.server.Server.CertFile, "certificate file: REST becomes HTTPS, on port "+strconv.Itoa(handoff.HTTPSPort)+" unless --"+handoff.FlagHTTPPort+" is given")
 	fs.StringVar(&o.server.Server.KeyFile, handoff.FlagSSLKeyFile, o.server.Server.KeyFile, "the certificate's key file")
 	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
@@ -172,10 +173,55 @@ func (o *options) validate() error {
 		return fmt.Errorf("--%s and --%s go together", handoff.FlagSSLCertFile, handoff.FlagSSLKeyFile)
 	case o.threads < 0:
 		return fmt.Errorf("argument --%s: %d: expected a number of cores", handoff.FlagNThread, o.threads)
+	case o.keepAlive < 0:
+		return fmt.Errorf("argument --%s: %d: expected a number of seconds", underscored(handoff.FlagTimeoutKeepAlive), o.keepAlive)
 	case o.modelName == "" || strings.Contains(o.modelName, "/"):
 		return fmt.Errorf("argument --%s: %q: expected a name without slashes", handoff.FlagModelName, o.modelName)
 	}
+	return o.validateLimits()
+}
+
+// validateLimits refuses limits under which no request could be answered.
+func (o *options) validateLimits() error {
+	for _, l := range []struct {
+		flag         string
+		value, least int64
+	}{
+		{"max_body_bytes", o.server.MaxBody, 1},
+		{"max_header_bytes", int64(o.server.Server.MaxHeaderBytes), 1},
+		{"max_running", int64(o.server.Running), 0},
+		{"max_queue", int64(o.server.Queue), 1},
+		{handoff.FlagGRPCMaxReceiveMessageLength, int64(o.maxReceive), -1},
+		{handoff.FlagGRPCMaxSendMessageLength, int64(o.maxSend), -1},
+	} {
+		if l.value < l.least {
+			return fmt.Errorf("argument --%s: %d: expected %d or more", l.flag, l.value, l.least)
+		}
+	}
+	for _, l := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"body_stall", o.server.BodyStall},
+		{"queue_timeout", o.server.QueueTimeout},
+		{"read_header_timeout", o.server.Server.ReadHeaderTimeout},
+		{"write_stall", o.server.Server.WriteStall},
+		{"drain_delay", o.server.Server.DrainDelay},
+		{"drain_timeout", o.server.Server.DrainTimeout},
+	} {
+		if l.value < 0 {
+			return fmt.Errorf("argument --%s: %s: expected no negative time", l.flag, l.value)
+		}
+	}
 	return nil
+}
+
+// messageLength is a limit on gRPC messages; -1 is no limit of our own: the largest message that the protocol can carry.
+func messageLength(n int) int {
+	if n < 0 {
+		return math.MaxInt32
+	}
+	return n
 }
 
 // unknown finds the arguments that no flag took.
@@ -210,7 +256,7 @@ func (o *options) options(log *zap.Logger, engines []engine.Engine) serve.Option
 	s.Engines = engines
 	s.ModelDir, s.ModelName, s.ModelExpected, s.Framework = o.modelDir, o.modelName, o.modelNameGiven, o.framework
 	s.Threads, s.Docs = o.threads, bool(o.docs)
-	s.MaxGRPCReceive, s.MaxGRPCSend = o.maxReceive, o.maxSend
+	s.MaxGRPCReceive, s.MaxGRPCSend = messageLength(o.maxReceive), messageLength(o.maxSend)
 	s.Server.HTTP = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.httpPort), Flag: "--" + handoff.FlagHTTPPort}
 	if o.enableGRPC {
 		s.Server.GRPC = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.grpcPort), Flag: "--" + handoff.FlagGRPCPort}

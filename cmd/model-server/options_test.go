@@ -5,9 +5,12 @@ package main
 
 import (
 	"bytes"
+	"math"
+	"os"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 )
@@ -56,6 +59,22 @@ func TestDefaults(t *testing.T) {
 
 	o, _, _, _, _ = parsed(t, nil, "--model_dir=/m", "--enable_grpc=0")
 	require.Empty(t, o.options(zap.NewNop(), engines()).Server.GRPC.Addr)
+
+	o, _, _, _, _ = parsed(t, nil, "--model_dir=/m", "--grpc_max_receive_message_length=-1")
+	require.Equal(t, math.MaxInt32, o.options(zap.NewNop(), engines()).MaxGRPCReceive)
+}
+
+func TestThePageNamesEveryFlag(t *testing.T) {
+	page, err := os.ReadFile("../../docs/model-server.md")
+	require.NoError(t, err)
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&options{}).BindFlags(fs)
+	flags := 0
+	fs.VisitAll(func(f *pflag.Flag) {
+		flags++
+		require.Contains(t, string(page), "`--"+f.Name+"`")
+	})
+	require.Greater(t, flags, 30)
 }
 
 func TestACertificateMovesThePort(t *testing.T) {
@@ -93,6 +112,10 @@ func TestWrongFlags(t *testing.T) {
 		"a framework unknown":  {[]string{"--model_dir=/m", "--framework=onnx"}, `argument --framework: invalid choice: "onnx" (choose from sklearn, xgboost, lightgbm)`},
 		"a port too high":      {[]string{"--model_dir=/m", "--http_port=70000"}, "argument --http_port: 70000 is no port"},
 		"a name with a slash":  {[]string{"--model_dir=/m", "--model_name=a/b"}, `argument --model_name: "a/b": expected a name without slashes`},
+		"no body at all":       {[]string{"--model_dir=/m", "--max_body_bytes=0"}, "argument --max_body_bytes: 0: expected 1 or more"},
+		"a queue below none":   {[]string{"--model_dir=/m", "--max_queue=-1"}, "argument --max_queue: -1: expected 1 or more"},
+		"a negative time":      {[]string{"--model_dir=/m", "--queue_timeout=-1s"}, "argument --queue_timeout: -1s: expected no negative time"},
+		"seconds below none":   {[]string{"--model_dir=/m", "--timeout_keep_alive=-1"}, "argument --timeout_keep_alive: -1: expected a number of seconds"},
 		"cores below none":     {[]string{"--model_dir=/m", "--nthread=-1"}, "argument --nthread: -1: expected a number of cores"},
 	}
 	for name, c := range cases {

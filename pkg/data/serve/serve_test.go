@@ -11,10 +11,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -306,6 +308,30 @@ func TestMetricsNameTheModelFromTheStart(t *testing.T) {
 		`kserve_requests_total{code="400",protocol="v1"} 1`, `kserve_model_ready{model_name="m",version=""} 1`,
 	} {
 		require.Contains(t, text, want)
+	}
+}
+
+func TestThePageOfTheServerIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/model-server.md")
+	require.NoError(t, err)
+	page := string(text)
+
+	registry := prometheus.NewRegistry()
+	_, url := started(t, "sum", serve.Options{Registry: registry})
+	do(t, http.MethodPost, url+"/v1/models/m:predict", v1Body)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	require.Greater(t, len(families), 10)
+	for _, f := range families {
+		require.Contains(t, page, "| `"+f.GetName()+"` |")
+	}
+
+	example, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)
+	require.Len(t, blocks, 2)
+	for _, block := range blocks {
+		require.Contains(t, string(example), block[1])
 	}
 }
 
