@@ -47,7 +47,7 @@ func Handler(reg *prometheus.Registry) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = &plainType{ResponseWriter: w}
-		if expfmt.NegotiateIncludingOpenMetrics(r.Header).FormatType() == expfmt.TypeOpenMetrics {
+		if expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...).FormatType() == expfmt.TypeOpenMetrics {
 			open.ServeHTTP(w, r)
 			return
 		}
