@@ -168,7 +168,8 @@ func (s *Server) loadAll(names []string, load func(i int) error) error {
 	case failed == 1:
 		return errs[0]
 	default:
-		return fmt.Errorf("Models with names %s are not ready: %w", strings.Join(names, ","), errs[0]) //nolint:staticcheck // operators look for this text
+		// The capital letter is on purpose: operators look for this text.
+		return fmt.Errorf("Models with names %s are not ready: %w", strings.Join(names, ","), errs[0])
 	}
 }
 

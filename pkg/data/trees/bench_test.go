@@ -97,7 +97,7 @@ func BenchmarkSum(b *testing.B) {
 			return next * 30
 		}
 		perRow := func(b *testing.B) {
-		b.Helper()
+			b.Helper()
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
 		}
 		b.Run(fmt.Sprintf("plain/rows=%d", rows), func(b *testing.B) {

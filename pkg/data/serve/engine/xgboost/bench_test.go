@@ -5,16 +5,16 @@ package xgboost_test
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/enginetest"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/xgboost"
 )
 
 func BenchmarkParse(b *testing.B) {
-	for name, file := range map[string]string{"ubj": "xgboost-big/model/model.ubj", "json": "xgboost-softprob/model/model.json", "binary": "xgboost-softprob-bst/model/model.bst"} {
-		data, err := os.ReadFile(filepath.Join(recorded, file))
+	for name, model := range map[string]string{"ubj": "xgboost-big", "json": "xgboost-softprob", "binary": "xgboost-softprob-bst"} {
+		data, err := os.ReadFile(enginetest.File(b, model))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,7 +3,7 @@
 
 //go:build !race
 
-package lightgbm_test
+package enginetest
 
 // raceDetector makes pools drop what they hold, so that allocations tell nothing.
 const raceDetector = false
