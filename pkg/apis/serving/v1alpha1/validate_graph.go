@@ -56,6 +56,9 @@ func (g *InferenceGraph) validateNode(path *field.Path, node InferenceRouter) (f
 	if !slices.Contains(InferenceRouterTypes(), node.RouterType) {
 		faults = append(faults, field.NotSupported(path.Child("routerType"), node.RouterType, InferenceRouterTypes()))
 	}
+	if len(node.Steps) == 0 {
+		faults = append(faults, field.Required(path.Child("steps"), "a node needs at least one step, and the router does not start without; add one"))
+	}
 	names, sum, unweighted := map[string]bool{}, int64(0), false
 	for i := range node.Steps {
 		step, at := &node.Steps[i], path.Child("steps").Index(i)
