@@ -44,7 +44,7 @@ func (r *resolver) canaries(stable *resolved) ([]plan.Component, error) {
 		all = append(all, *made.component)
 	}
 	if r.svc.Spec.Predictor.MinReplicas != nil && busy > 0 {
-		stable.component.Scale.Min = ptr(max(stableMin-busy, 1))
+		stable.component.Scale.Min = new(max(stableMin-busy, 1))
 	}
 	return all, nil
 }

@@ -204,7 +204,7 @@ func (r *resolver) router(g *servingv1alpha1.InferenceGraph, spec *servingv1alph
 			InitialDelaySeconds: 5, TimeoutSeconds: 2, PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3,
 		},
 		SecurityContext: &corev1.SecurityContext{
-			Privileged: ptr(false), RunAsNonRoot: ptr(true), ReadOnlyRootFilesystem: ptr(true), AllowPrivilegeEscalation: ptr(false),
+			Privileged: new(false), RunAsNonRoot: new(true), ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}
@@ -221,7 +221,7 @@ func (r *resolver) router(g *servingv1alpha1.InferenceGraph, spec *servingv1alph
 		Name: g.Name, TimeoutSeconds: spec.TimeoutSeconds, Annotations: layers(g.Annotations),
 		Labels: layers(g.Labels, map[string]string{serving.LabelInferenceGraph: g.Name}),
 		Pod: corev1.PodSpec{
-			Containers: []corev1.Container{main}, AutomountServiceAccountToken: ptr(false), Affinity: spec.Affinity, Tolerations: spec.Tolerations,
+			Containers: []corev1.Container{main}, AutomountServiceAccountToken: new(false), Affinity: spec.Affinity, Tolerations: spec.Tolerations,
 			NodeSelector: spec.NodeSelector, NodeName: spec.NodeName, ServiceAccountName: spec.ServiceAccountName,
 		},
 	}
@@ -233,7 +233,7 @@ func (r *resolver) router(g *servingv1alpha1.InferenceGraph, spec *servingv1alph
 	}
 	ext := &servingv1beta1.ComponentExtensionSpec{MinReplicas: spec.MinReplicas, MaxReplicas: spec.MaxReplicas, ScaleTarget: spec.ScaleTarget}
 	if m := spec.ScaleMetric; m != nil {
-		ext.ScaleMetric = ptr(servingv1beta1.ScaleMetric(*m))
+		ext.ScaleMetric = new(servingv1beta1.ScaleMetric(*m))
 	}
 	return c, r.finish(c, ext)
 }

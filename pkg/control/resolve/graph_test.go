@@ -52,8 +52,8 @@ func TestAddressesOfSteps(t *testing.T) {
 		"v1 where nothing is said":           {func(*servingv1beta1.InferenceService) {}, "/v1/models/foo:predict", ""},
 		"the protocol of the service":        {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.ProtocolVersion = &v2 }, "/v2/models/foo/infer", ""},
 		"gRPC has no path":                   {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.ProtocolVersion = &grpc }, "", ""},
-		"the named runtime's first":          {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Runtime = ptr("v2rt") }, "/v2/models/foo/infer", ""},
-		"a runtime that a graph cannot call": {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Runtime = ptr("grpc") }, "", "speaks neither v1 nor v2"},
+		"the named runtime's first":          {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Runtime = new("v2rt") }, "/v2/models/foo/infer", ""},
+		"a runtime that a graph cannot call": {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Runtime = new("grpc") }, "", "speaks neither v1 nor v2"},
 		"a name in one word":                 {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Args = []string{"--model_name=x"} }, "/v1/models/x:predict", ""},
 		"a name in two words":                {func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Args = []string{"--model_name", "x"} }, "/v1/models/x:predict", ""},
 		"MLServer's own name": {func(s *servingv1beta1.InferenceService) {
@@ -142,9 +142,9 @@ func TestWhereCredentialsComeFrom(t *testing.T) {
 		},
 		"the entry of a storage spec": {nil, func(s *servingv1beta1.InferenceService) {
 			s.Spec.Predictor.Model.StorageURI = nil
-			s.Spec.Predictor.Model.Storage = &servingv1beta1.ModelStorageSpec{StorageSpec: servingv1beta1.StorageSpec{StorageKey: ptr("k"), Path: ptr("p")}}
+			s.Spec.Predictor.Model.Storage = &servingv1beta1.ModelStorageSpec{StorageSpec: servingv1beta1.StorageSpec{StorageKey: new("k"), Path: new("p")}}
 		}, "secret storage-config, entry k", false},
-		"a claim needs none": {nil, func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.StorageURI = ptr("pvc://claim") }, "", true},
+		"a claim needs none": {nil, func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.StorageURI = new("pvc://claim") }, "", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -128,7 +128,7 @@ func FuzzPlaceholders(f *testing.F) {
 
 func TestOverlayOfCanaries(t *testing.T) {
 	stable := &servingv1beta1.PredictorSpec{Model: &servingv1beta1.ModelSpec{ModelFormat: servingv1beta1.ModelFormat{Name: "sklearn"}}}
-	stable.Model.Runtime = ptr("chosen")
+	stable.Model.Runtime = new("chosen")
 	stable.Model.Args = []string{"a", "b"}
 	stable.NodeSelector = map[string]string{"x": "1", "y": "2"}
 	canary := &servingv1beta1.PredictorSpec{Name: "v2", Model: &servingv1beta1.ModelSpec{}}

@@ -138,7 +138,7 @@ func (r *resolver) modelPredictor(c *plan.Component, spec *servingv1beta1.Predic
 	hasModel := text(model.StorageURI) != "" || model.Storage != nil || len(spec.StorageURIs) > 0
 	serverDefaults(runtime.serverType, r.svc.Name, model, hasModel, labels)
 	if model.ProtocolVersion == nil {
-		model.ProtocolVersion = ptr(firstProtocol(runtime.spec.ProtocolVersions))
+		model.ProtocolVersion = new(firstProtocol(runtime.spec.ProtocolVersions))
 	}
 	c.Protocol = *model.ProtocolVersion
 	why := "the first protocol that " + runtime.label() + " lists"

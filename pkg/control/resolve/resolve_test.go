@@ -26,7 +26,7 @@ import (
 // runtimeFor is a runtime that selects itself for sklearn, changed by the modifiers.
 func runtimeFor(name string, change ...func(*servingv1alpha1.ServingRuntime)) servingv1alpha1.ServingRuntime {
 	rt := servingv1alpha1.ServingRuntime{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	rt.Spec.SupportedModelFormats = []servingv1alpha1.SupportedModelFormat{{Name: "sklearn", Version: ptr("1"), AutoSelect: ptr(true)}}
+	rt.Spec.SupportedModelFormats = []servingv1alpha1.SupportedModelFormat{{Name: "sklearn", Version: new("1"), AutoSelect: new(true)}}
 	rt.Spec.Containers = []corev1.Container{{Name: "kserve-container", Image: "registry.test/" + name + ":1"}}
 	for _, c := range change {
 		c(&rt)
@@ -62,7 +62,7 @@ func sklearn(change ...func(*servingv1beta1.InferenceService)) *servingv1beta1.I
 		Name: "foo", Namespace: "default", Generation: 1, Annotations: map[string]string{serving.AnnotationDeploymentMode: string(serving.Standard)},
 	}}
 	svc.Spec.Predictor.Model = &servingv1beta1.ModelSpec{ModelFormat: servingv1beta1.ModelFormat{Name: "sklearn"}}
-	svc.Spec.Predictor.Model.StorageURI = ptr("gs://b/m")
+	svc.Spec.Predictor.Model.StorageURI = new("gs://b/m")
 	for _, c := range change {
 		c(svc)
 	}
@@ -97,13 +97,13 @@ func TestRuntimeSelection(t *testing.T) {
 		"a runtime without protocols takes all": {
 			cluster: runtimes{runtimeFor("a")}, change: func(m *servingv1beta1.ModelSpec) { m.ProtocolVersion = &v2 }, want: "a",
 		},
-		"versions are texts": {cluster: runtimes{runtimeFor("a")}, change: func(m *servingv1beta1.ModelSpec) { m.ModelFormat.Version = ptr("1.0") }, want: `no runtime supports model format "sklearn" version "1.0"`},
+		"versions are texts": {cluster: runtimes{runtimeFor("a")}, change: func(m *servingv1beta1.ModelSpec) { m.ModelFormat.Version = new("1.0") }, want: `no runtime supports model format "sklearn" version "1.0"`},
 		"format names keep their case": {
 			cluster: runtimes{runtimeFor("a")}, change: func(m *servingv1beta1.ModelSpec) { m.ModelFormat.Name = "SKLearn" }, want: "create a ServingRuntime that lists the format",
 		},
-		"a disabled runtime is not taken": {cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.Disabled = ptr(true) })}, want: "no runtime supports"},
+		"a disabled runtime is not taken": {cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.Disabled = new(true) })}, want: "no runtime supports"},
 		"a ModelMesh runtime is not taken": {
-			cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.MultiModel = ptr(true) })}, want: "no runtime supports",
+			cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.MultiModel = new(true) })}, want: "no runtime supports",
 		},
 		"a runtime for several nodes is not taken for one": {
 			cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.WorkerSpec = &servingv1alpha1.WorkerSpec{} })}, want: "no runtime supports",
@@ -111,23 +111,23 @@ func TestRuntimeSelection(t *testing.T) {
 		"without runtimes the advice is to install them": {want: "there are no runtimes at all"},
 		"a named runtime need not select itself": {
 			cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.SupportedModelFormats[0].AutoSelect = nil })},
-			change:  func(m *servingv1beta1.ModelSpec) { m.Runtime = ptr("a") }, want: "a",
+			change:  func(m *servingv1beta1.ModelSpec) { m.Runtime = new("a") }, want: "a",
 		},
 		"a named runtime of the namespace hides that of the cluster": {
-			namespace: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.Disabled = ptr(true) })}, cluster: runtimes{runtimeFor("a")},
-			change: func(m *servingv1beta1.ModelSpec) { m.Runtime = ptr("a") }, want: "RuntimeDisabled: ServingRuntime a is disabled",
+			namespace: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.Disabled = new(true) })}, cluster: runtimes{runtimeFor("a")},
+			change: func(m *servingv1beta1.ModelSpec) { m.Runtime = new("a") }, want: "RuntimeDisabled: ServingRuntime a is disabled",
 		},
 		"an unknown name gets the nearest one": {
-			cluster: runtimes{runtimeFor("kserve-sklearnserver")}, change: func(m *servingv1beta1.ModelSpec) { m.Runtime = ptr("sklearnserver") },
+			cluster: runtimes{runtimeFor("kserve-sklearnserver")}, change: func(m *servingv1beta1.ModelSpec) { m.Runtime = new("sklearnserver") },
 			want: "did you mean kserve-sklearnserver?",
 		},
 		"a named runtime must speak the protocol": {
 			cluster: runtimes{runtimeFor("a", speaks(v1))},
-			change:  func(m *servingv1beta1.ModelSpec) { m.Runtime, m.ProtocolVersion = ptr("a"), &v2 }, want: "NoSupportingRuntime: ClusterServingRuntime a does not speak",
+			change:  func(m *servingv1beta1.ModelSpec) { m.Runtime, m.ProtocolVersion = new("a"), &v2 }, want: "NoSupportingRuntime: ClusterServingRuntime a does not speak",
 		},
 		"a named runtime must know the format": {
 			cluster: runtimes{runtimeFor("a")},
-			change:  func(m *servingv1beta1.ModelSpec) { m.Runtime, m.ModelFormat.Name = ptr("a"), "onnx" }, want: `does not support model format "onnx": it supports sklearn 1`,
+			change:  func(m *servingv1beta1.ModelSpec) { m.Runtime, m.ModelFormat.Name = new("a"), "onnx" }, want: `does not support model format "onnx": it supports sklearn 1`,
 		},
 	}
 	for name, c := range cases {
@@ -320,22 +320,22 @@ func TestWhatCannotBeServedIsBlockedWithAFix(t *testing.T) {
 		says     string
 	}{
 		"nothing to serve":  {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.Model = nil }, says: "set spec.predictor.model"},
-		"an unknown scheme": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.Model.StorageURI = ptr("foo://x") }, says: `storageUri "foo://x" is not supported: use gs://`},
+		"an unknown scheme": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.Model.StorageURI = new("foo://x") }, says: `storageUri "foo://x" is not supported: use gs://`},
 		"two places for one model": {change: func(svc *servingv1beta1.InferenceService) {
-			svc.Spec.Predictor.Model.Storage = &servingv1beta1.ModelStorageSpec{StorageSpec: servingv1beta1.StorageSpec{Path: ptr("p")}}
+			svc.Spec.Predictor.Model.Storage = &servingv1beta1.ModelStorageSpec{StorageSpec: servingv1beta1.StorageSpec{Path: new("p")}}
 		}, says: "keep one"},
 		"an image that is off": {change: func(svc *servingv1beta1.InferenceService) {
-			svc.Spec.Predictor.Model.StorageURI = ptr("oci+native://i")
+			svc.Spec.Predictor.Model.StorageURI = new("oci+native://i")
 		}, settings: func(st *settings.Settings) { st.Storage.EnableModelcar = false }, says: "set storageInitializer.enableModelcar"},
 		"an unknown autoscaler":       {change: func(svc *servingv1beta1.InferenceService) { svc.Annotations[serving.AnnotationAutoscalerClass] = "vpa" }, says: "use hpa, keda, external, none"},
-		"no pods with an HPA":         {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.MinReplicas = ptr(int32(0)) }, says: "a HorizontalPodAutoscaler keeps at least one pod"},
+		"no pods with an HPA":         {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.MinReplicas = new(int32(0)) }, says: "a HorizontalPodAutoscaler keeps at least one pod"},
 		"a name that is too long":     {change: func(svc *servingv1beta1.InferenceService) { svc.Name = strings.Repeat("a", 54) }, says: "shorten metadata.name by 6"},
 		"a host that is too long":     {change: func(svc *servingv1beta1.InferenceService) { svc.Namespace = strings.Repeat("n", 60) }, says: "shorten metadata.name by"},
 		"a host that is none":         {settings: func(st *settings.Settings) { st.Ingress.DomainTemplate = "{{ .Labels.absent }}.example.com" }, says: "ingress.domainTemplate"},
-		"a storage container unknown": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.StorageContainerName = ptr("mine") }, says: `names ClusterStorageContainer "mine", which does not exist`},
+		"a storage container unknown": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.StorageContainerName = new("mine") }, says: `names ClusterStorageContainer "mine", which does not exist`},
 		"workers without a runtime for them": {change: func(svc *servingv1beta1.InferenceService) {
 			svc.Spec.Predictor.WorkerSpec = &servingv1beta1.WorkerSpec{}
-			svc.Spec.Predictor.Model.Runtime = ptr("a")
+			svc.Spec.Predictor.Model.Runtime = new("a")
 		}, says: "InvalidWorkerSpecNotSet"},
 		"workers of a pod of one's own": {change: func(svc *servingv1beta1.InferenceService) {
 			svc.Spec.Predictor.Model = nil
@@ -344,7 +344,7 @@ func TestWhatCannotBeServedIsBlockedWithAFix(t *testing.T) {
 		}, says: "InvalidWorkerSpecNotSet"},
 		"workers of a model whose container has another name": {change: func(svc *servingv1beta1.InferenceService) {
 			svc.Spec.Predictor.WorkerSpec = &servingv1beta1.WorkerSpec{}
-			svc.Spec.Predictor.Model.Runtime, svc.Spec.Predictor.Model.Name = ptr("nodes"), "mine"
+			svc.Spec.Predictor.Model.Runtime, svc.Spec.Predictor.Model.Name = new("nodes"), "mine"
 		}, says: "spec.predictor.model.name must be kserve-container or absent"},
 		"a transformer without containers": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Transformer = &servingv1beta1.TransformerSpec{} }, says: "set spec.transformer.containers"},
 		"an explainer without anything":    {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Explainer = &servingv1beta1.ExplainerSpec{} }, says: "spec.explainer.art"},
@@ -376,7 +376,7 @@ func TestWhatCannotBeServedIsBlockedWithAFix(t *testing.T) {
 
 func TestDecisionsAndRefusalsHideWhatIsSecretInAURI(t *testing.T) {
 	signed := sklearn(func(svc *servingv1beta1.InferenceService) {
-		svc.Spec.Predictor.Model.StorageURI = ptr("https://me:hidden@host.test/m.joblib?sig=hidden")
+		svc.Spec.Predictor.Model.StorageURI = new("https://me:hidden@host.test/m.joblib?sig=hidden")
 	})
 	p, err := resolve.Service(&plan.Snapshot{Service: signed, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a")}}, settings.Defaults())
 	require.NoError(t, err)
@@ -384,7 +384,7 @@ func TestDecisionsAndRefusalsHideWhatIsSecretInAURI(t *testing.T) {
 	require.Equal(t, "https://host.test/m.joblib", p.Decisions[i].Chosen)
 	require.Contains(t, p.Component(serving.Predictor).Storage.Sources[0].URI, "sig=hidden", "the pod needs it")
 	unknown := sklearn(func(svc *servingv1beta1.InferenceService) {
-		svc.Spec.Predictor.Model.StorageURI = ptr("foo://me:hidden@host/m")
+		svc.Spec.Predictor.Model.StorageURI = new("foo://me:hidden@host/m")
 	})
 	_, err = resolve.Service(&plan.Snapshot{Service: unknown, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a")}}, settings.Defaults())
 	require.ErrorContains(t, err, "is not supported")
@@ -409,14 +409,14 @@ func TestModelMeshTransformerWaitsForThePredictor(t *testing.T) {
 
 func TestCanaries(t *testing.T) {
 	svc := sklearn(func(svc *servingv1beta1.InferenceService) {
-		svc.Spec.Predictor.MinReplicas = ptr(int32(10))
+		svc.Spec.Predictor.MinReplicas = new(int32(10))
 		svc.Spec.Predictor.Logger = &servingv1beta1.LoggerSpec{Mode: servingv1beta1.LogAll}
 		svc.Spec.Predictor.Model.Args = []string{"--own=1"}
 		for i, name := range []string{"v2", "v3"} {
 			c := servingv1beta1.CanarySpec{TrafficPercent: []int32{20, 30}[i]}
 			c.Predictor.Name = name
 			c.Predictor.Model = &servingv1beta1.ModelSpec{}
-			c.Predictor.Model.StorageURI = ptr("gs://b/" + name)
+			c.Predictor.Model.StorageURI = new("gs://b/" + name)
 			svc.Spec.Canary = append(svc.Spec.Canary, c)
 		}
 	})
@@ -447,20 +447,18 @@ func TestKnativeTraffic(t *testing.T) {
 		svc.Annotations[serving.AnnotationDeploymentMode] = string(serving.Knative)
 		svc.Annotations[serving.AnnotationEnableTagRouting] = "true"
 		svc.Annotations[serving.AnnotationKnativeInitialScale] = "0"
-		svc.Spec.Predictor.CanaryTrafficPercent = ptr(int64(20))
+		svc.Spec.Predictor.CanaryTrafficPercent = new(int64(20))
 	})
 	snap := &plan.Snapshot{Service: svc, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a")}}
 	c := predictor(t, snap)
-	require.Equal(t, []serving.TrafficTarget{{Tag: "latest", LatestRevision: ptr(true), Percent: ptr(int64(100))}}, c.Traffic, "a first revision takes all")
+	require.Equal(t, []serving.TrafficTarget{{Tag: "latest", LatestRevision: new(true), Percent: new(int64(100))}}, c.Traffic, "a first revision takes all")
 	require.NotContains(t, c.Annotations, serving.AnnotationKnativeInitialScale)
 	svc.Status.Components = map[serving.ComponentRole]servingv1beta1.ComponentStatus{serving.Predictor: {LatestRolledoutRevision: "rev-1"}}
 	snap.KnativeZeroInitialScale = true
 	c = predictor(t, snap)
 	require.Equal(t, []serving.TrafficTarget{
-		{Tag: "latest", LatestRevision: ptr(true), Percent: ptr(int64(20))},
-		{Tag: "prev", RevisionName: "rev-1", LatestRevision: ptr(false), Percent: ptr(int64(80))},
+		{Tag: "latest", LatestRevision: new(true), Percent: new(int64(20))},
+		{Tag: "prev", RevisionName: "rev-1", LatestRevision: new(false), Percent: new(int64(80))},
 	}, c.Traffic)
 	require.Equal(t, "0", c.Annotations[serving.AnnotationKnativeInitialScale])
 }
-
-func ptr[T any](v T) *T { return &v }

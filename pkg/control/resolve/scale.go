@@ -56,7 +56,7 @@ func (r *resolver) knative(c *plan.Component, ext *servingv1beta1.ComponentExten
 			delete(c.Annotations, serving.AnnotationKnativeInitialScale)
 		}
 	}
-	latest := serving.TrafficTarget{LatestRevision: ptr(true), Percent: ptr(int64(100))}
+	latest := serving.TrafficTarget{LatestRevision: new(true), Percent: new(int64(100))}
 	if c.Annotations[serving.AnnotationEnableTagRouting] == "true" {
 		latest.Tag = "latest"
 	}
@@ -64,7 +64,7 @@ func (r *resolver) knative(c *plan.Component, ext *servingv1beta1.ComponentExten
 	rolled := r.svc.Status.Components[c.Role].LatestRolledoutRevision
 	if p := ext.CanaryTrafficPercent; p != nil && rolled != "" && *p < 100 {
 		c.Traffic[0].Percent = p
-		c.Traffic = append(c.Traffic, serving.TrafficTarget{RevisionName: rolled, LatestRevision: ptr(false), Percent: ptr(100 - *p), Tag: "prev"})
+		c.Traffic = append(c.Traffic, serving.TrafficTarget{RevisionName: rolled, LatestRevision: new(false), Percent: new(100 - *p), Tag: "prev"})
 	}
 }
 

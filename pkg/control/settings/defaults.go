@@ -25,7 +25,7 @@ func Defaults() *Settings {
 			EnableModelcar:    true,
 			CPUModelcar:       "10m",
 			MemoryModelcar:    "15Mi",
-			UIDModelcar:       ptr(int64(1010)),
+			UIDModelcar:       new(int64(1010)),
 		},
 		Credentials: Credentials{
 			StorageSpecSecret:       handoff.StorageConfigSecret,
@@ -50,12 +50,10 @@ func Defaults() *Settings {
 		Router:        Router{Sidecar: sidecar("kserve-go/router:latest", "100m", "100Mi"), ImagePullPolicy: "IfNotPresent"},
 		Deploy:        Deploy{DefaultMode: serving.Knative},
 		Metrics:       MetricsAggregator{Aggregation: "false", Scraping: "false"},
-		LocalModel:    LocalModel{JobNamespace: "kserve-localmodel-jobs", DefaultJobImage: "kserve-go/storage-initializer:latest", FSGroup: ptr(int64(1000)), JobTTLSeconds: ptr(int32(3600)), ReconcileSeconds: ptr(int64(60))},
+		LocalModel:    LocalModel{JobNamespace: "kserve-localmodel-jobs", DefaultJobImage: "kserve-go/storage-initializer:latest", FSGroup: new(int64(1000)), JobTTLSeconds: new(int32(3600)), ReconcileSeconds: new(int64(60))},
 		Security:      Security{AutoMountToken: true},
 		Service:       InferenceService{Resource: Resources{CPULimit: "1", MemoryLimit: "2Gi", CPURequest: "1", MemoryRequest: "2Gi"}},
 		OpenTelemetry: OpenTelemetryCollector{ScrapeInterval: "5s", MetricReceiver: "keda-otel-scaler.keda.svc:4317", MetricScaler: "keda-otel-scaler.keda.svc:4318", CollectorLimits: Resources{CPULimit: "1", MemoryLimit: "2Gi", CPURequest: "200m", MemoryRequest: "512Mi"}},
 		Autoscaler:    Autoscaler{ScaleUpStabilization: "0", ScaleDownStabilization: "300"},
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

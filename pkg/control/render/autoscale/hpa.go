@@ -114,9 +114,7 @@ func longTarget(m *servingv1beta1.ResourceMetric) autoscalingv2.MetricTarget {
 	}
 	utilization := m.Target.AverageUtilization
 	if utilization == nil && m.Name == servingv1beta1.ResourceCPU {
-		utilization = ptr(int32(defaultCPU))
+		utilization = new(int32(defaultCPU))
 	}
 	return autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: utilization}
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -93,7 +93,7 @@ func seconds(text string) *int32 {
 	if err != nil {
 		return nil
 	}
-	return ptr(int32(n))
+	return new(int32(n))
 }
 
 func triggers(p *plan.Plan, c *plan.Component, st *settings.Settings) []soTrigger {

@@ -75,8 +75,8 @@ func (r *routes) route(name string, hosts []string, rules []gatewayv1.HTTPRouteR
 		Name: name, Labels: without(r.p.Owner.Labels, r.st.DisallowedLabels()), Annotations: without(r.p.Owner.Annotations, r.st.DisallowedAnnotations()),
 	}, gatewayv1.HTTPRouteSpec{
 		CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
-			Group: ptr(gatewayv1.Group(gatewayv1.GroupName)), Kind: ptr(gatewayv1.Kind("Gateway")),
-			Namespace: ptr(gatewayv1.Namespace(ns)), Name: gatewayv1.ObjectName(gateway),
+			Group: new(gatewayv1.Group(gatewayv1.GroupName)), Kind: new(gatewayv1.Kind("Gateway")),
+			Namespace: new(gatewayv1.Namespace(ns)), Name: gatewayv1.ObjectName(gateway),
 		}}},
 		Hostnames: hostnames,
 		Rules:     rules,
@@ -99,12 +99,12 @@ func (r *routes) toComponent(c *plan.Component) []gatewayv1.HTTPRouteRule {
 		return []gatewayv1.HTTPRouteRule{r.rule(c, matchPath(anyPath), clusterPort)}
 	}
 	calls := matchPath(grpcPath)
-	calls.Headers = []gatewayv1.HTTPHeaderMatch{{Type: ptr(gatewayv1.HeaderMatchRegularExpression), Name: "content-type", Value: grpcType}}
+	calls.Headers = []gatewayv1.HTTPHeaderMatch{{Type: new(gatewayv1.HeaderMatchRegularExpression), Name: "content-type", Value: grpcType}}
 	return []gatewayv1.HTTPRouteRule{r.rule(c, calls, grpc), r.rule(c, matchPath(anyPath), other)}
 }
 
 func matchPath(pattern string) gatewayv1.HTTPRouteMatch {
-	return gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: ptr(gatewayv1.PathMatchRegularExpression), Value: &pattern}}
+	return gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchRegularExpression), Value: &pattern}}
 }
 
 func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port int32) gatewayv1.HTTPRouteRule {
@@ -123,7 +123,7 @@ func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port in
 		if c.TimeoutSeconds != nil {
 			seconds = *c.TimeoutSeconds
 		}
-		out.Timeouts = &gatewayv1.HTTPRouteTimeouts{Request: ptr(gatewayv1.Duration(fmt.Sprintf("%ds", seconds)))}
+		out.Timeouts = &gatewayv1.HTTPRouteTimeouts{Request: new(gatewayv1.Duration(fmt.Sprintf("%ds", seconds)))}
 	}
 	return out
 }
@@ -142,29 +142,29 @@ func (r *routes) backends(c *plan.Component, port int32) []gatewayv1.HTTPBackend
 			continue
 		}
 		ref := r.backend(canary.Name, port)
-		ref.Weight = ptr(canary.Canary.Percent)
+		ref.Weight = new(canary.Canary.Percent)
 		rest -= canary.Canary.Percent
 		refs = append(refs, ref)
 	}
-	refs[0].Weight = ptr(max(rest, 0))
+	refs[0].Weight = new(max(rest, 0))
 	return refs
 }
 
 func (r *routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
 	return gatewayv1.HTTPBackendRef{BackendRef: gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
-		Group: ptr(gatewayv1.Group("")), Kind: ptr(gatewayv1.Kind("Service")), Name: gatewayv1.ObjectName(service),
-		Namespace: ptr(gatewayv1.Namespace(r.p.Owner.Namespace)), Port: ptr(port),
+		Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")), Name: gatewayv1.ObjectName(service),
+		Namespace: new(gatewayv1.Namespace(r.p.Owner.Namespace)), Port: new(port),
 	}}}
 }
 
 // pathRoute gives the service its path on the shared domain, and takes the path away before the model sees the request. It is a route of its own,
 // so that no other path of the shared domain is touched.
 func (r *routes) pathRoute() {
-	rule := r.rule(r.p.Entry(), gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: ptr(gatewayv1.PathMatchPathPrefix), Value: &r.p.Route.Path}}, clusterPort)
+	rule := r.rule(r.p.Entry(), gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchPathPrefix), Value: &r.p.Route.Path}}, clusterPort)
 	rule.Filters = append(rule.Filters, gatewayv1.HTTPRouteFilter{
 		Type: gatewayv1.HTTPRouteFilterURLRewrite,
 		URLRewrite: &gatewayv1.HTTPURLRewriteFilter{Path: &gatewayv1.HTTPPathModifier{
-			Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: ptr("/"),
+			Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: new("/"),
 		}},
 	})
 	r.route(names.Fit(r.p.Owner.Name+"-path"), []string{r.st.Ingress.Domain}, []gatewayv1.HTTPRouteRule{rule})
@@ -177,5 +177,3 @@ func without(m map[string]string, keys []string) map[string]string {
 	}
 	return kept
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -85,7 +85,7 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 	share := corev1.ResourceRequirements{Limits: limits, Requests: limits.DeepCopy()}
 	var user *corev1.SecurityContext
 	if uid := st.Storage.UIDModelcar; uid != nil {
-		user = &corev1.SecurityContext{RunAsUser: ptr(*uid)}
+		user = &corev1.SecurityContext{RunAsUser: new(*uid)}
 	}
 	addVolume(pod, emptyDir(volume))
 	for _, c := range targets(pod) {
@@ -95,7 +95,7 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 			if c.SecurityContext == nil {
 				c.SecurityContext = &corev1.SecurityContext{}
 			}
-			c.SecurityContext.RunAsUser = ptr(*user.RunAsUser)
+			c.SecurityContext.RunAsUser = new(*user.RunAsUser)
 		}
 	}
 	link := "ln -sf /proc/$$$$/root/models " + at + " && sleep infinity"
@@ -112,7 +112,7 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 		Name: handoff.ModelcarInitContainer + suffix, Image: ref, Args: []string{"sh", "-c", check}, Resources: *share.DeepCopy(),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	})
-	pod.ShareProcessNamespace = ptr(true)
+	pod.ShareProcessNamespace = new(true)
 }
 
 // fetchImages lets the storage initializer pull the images, with the first pull secret of the pod.
@@ -133,7 +133,7 @@ func fetchImages(pod *corev1.PodSpec, st *settings.Settings, sources []plan.Sour
 	if len(pod.ImagePullSecrets) > 0 {
 		const volume, at = handoff.OCIAuthVolume, handoff.OCIAuthDir
 		addVolume(pod, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: pod.ImagePullSecrets[0].Name, DefaultMode: ptr(int32(0o400)),
+			SecretName: pod.ImagePullSecrets[0].Name, DefaultMode: new(int32(0o400)),
 			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: handoff.OCIAuthFile}},
 		}}})
 		addMount(&c, corev1.VolumeMount{Name: volume, MountPath: at, ReadOnly: true})

@@ -53,7 +53,7 @@ func Default(pod *corev1.PodSpec) {
 		pod.RestartPolicy = corev1.RestartPolicyAlways
 	}
 	if pod.TerminationGracePeriodSeconds == nil {
-		pod.TerminationGracePeriodSeconds = ptr(int64(corev1.DefaultTerminationGracePeriodSeconds))
+		pod.TerminationGracePeriodSeconds = new(int64(corev1.DefaultTerminationGracePeriodSeconds))
 	}
 	if pod.SecurityContext == nil {
 		pod.SecurityContext = &corev1.PodSecurityContext{}
@@ -187,5 +187,3 @@ func isOCI(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, "://")
 	return ok && (scheme == "oci" || strings.HasPrefix(scheme, "oci+"))
 }
-
-func ptr[T any](v T) *T { return &v }

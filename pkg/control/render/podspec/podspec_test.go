@@ -353,7 +353,7 @@ func TestUserOfTheInitializerUnderIstio(t *testing.T) {
 		"nothing said":             {nil, nil},
 		"a number":                 {[]change{annotate(serving.AnnotationStorageInitializerUID, "77")}, &user},
 		"the proxy's user":         {append([]change{proxy(&user)}, redirect...), &user},
-		"the usual user":           {append([]change{proxy(nil)}, redirect...), ptr(int64(1337))},
+		"the usual user":           {append([]change{proxy(nil)}, redirect...), new(int64(1337))},
 		"no proxy in the pod":      {redirect, nil},
 		"another interception":     {[]change{proxy(&user), annotate(serving.AnnotationIstioStatus, `{"containers":["istio-proxy"]}`)}, nil},
 		"a status that is no JSON": {[]change{proxy(&user), redirect[0], annotate(serving.AnnotationIstioStatus, `x`)}, nil},
@@ -502,5 +502,3 @@ func TestAcceleratorOfGKE(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, pod.Spec.NodeSelector)
 }
-
-func ptr[T any](v T) *T { return &v }

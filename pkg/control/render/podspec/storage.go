@@ -158,7 +158,7 @@ func baseInitializer(st *settings.Settings) corev1.Container {
 func configMapVolume(name, configMap string, optional bool) corev1.Volume {
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}
 	if optional {
-		source.Optional = ptr(true)
+		source.Optional = new(true)
 	}
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}}
 }

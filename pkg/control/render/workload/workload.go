@@ -85,7 +85,7 @@ func strategy(c *plan.Component, st *settings.Settings) (s appsv1.DeploymentStra
 			unavailable = v
 		}
 	}
-	return rolling(surge, unavailable), ptr(int32(10)), ptr(int32(600))
+	return rolling(surge, unavailable), new(int32(10)), new(int32(600))
 }
 
 func rolling(surge, unavailable string) appsv1.DeploymentStrategy {
@@ -97,9 +97,9 @@ func rolling(surge, unavailable string) appsv1.DeploymentStrategy {
 // bound is a number or a percentage; a bare number must not reach Kubernetes as a text.
 func bound(text string) *intstr.IntOrString {
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return ptr(intstr.FromInt32(int32(n)))
+		return new(intstr.FromInt32(int32(n)))
 	}
-	return ptr(intstr.FromString(text))
+	return new(intstr.FromString(text))
 }
 
 // workers is the Deployment of the further nodes.
@@ -112,7 +112,7 @@ func workers(p *plan.Plan, c *plan.Component, st *settings.Settings) *appsv1.Dep
 	d := deployment(metav1.ObjectMeta{Name: w.Name, Namespace: p.Owner.Namespace, Labels: labels, Annotations: maps.Clone(w.Annotations)}, map[string]string{serving.LabelApp: labels[serving.LabelApp]}, pod)
 	_, d.Spec.RevisionHistoryLimit, d.Spec.ProgressDeadlineSeconds = strategy(&plan.Component{}, st)
 	d.Spec.Strategy = rolling("100%", "0%")
-	d.Spec.Replicas = ptr(w.Replicas)
+	d.Spec.Replicas = new(w.Replicas)
 	return d
 }
 
@@ -133,8 +133,6 @@ func without(m map[string]string, keys []string) map[string]string {
 	}
 	return kept
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // knativeClass is Knative's own autoscaler.
 const knativeClass = "kpa.autoscaling.knative.dev"
