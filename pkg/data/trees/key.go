@@ -61,6 +61,17 @@ type Matrix struct {
 	F64        []float64
 }
 
+// Part is the rows [from, to) of a matrix, over the same memory.
+func (m Matrix) Part(from, to int) Matrix {
+	part := Matrix{Rows: to - from, Cols: m.Cols}
+	if m.F32 != nil {
+		part.F32 = m.F32[from*m.Cols : to*m.Cols]
+	} else {
+		part.F64 = m.F64[from*m.Cols : to*m.Cols]
+	}
+	return part
+}
+
 // encoder turns rows into keys.
 type encoder struct {
 	columns     []column

@@ -114,6 +114,27 @@ func Refused(tb testing.TB, m engine.Model, r *tensor.Request) string {
 	return e.Message
 }
 
+// BatchesAgree checks that rows of a request of many are predicted as they are in a request of few: engines work on long requests in pieces.
+// Each of parameters is a request's; nil is none.
+func BatchesAgree[E tensor.Element](t *testing.T, m engine.Model, parameters ...tensor.Parameters) {
+	t.Helper()
+	const few, many = 3, 10_000
+	width := int(m.Metadata().Inputs[0].Shape[1])
+	for _, p := range parameters {
+		// The rows repeat, and so must the answers.
+		at := func(i int) float64 { return float64(i%(few*width)) / 2 }
+		short, long := Array(few, width, at), Array(many, width, at)
+		short.Parameters, long.Parameters = p, p
+		want, got := Predict[E](t, m, short), Predict[E](t, m, long)
+		require.Len(t, got, len(want)/few*many)
+		for i, v := range got {
+			if v != want[i%len(want)] {
+				require.Equal(t, want[i%len(want)], v, "%v: number %d", p, i)
+			}
+		}
+	}
+}
+
 // PredictsInPlace checks that recorded models predict one row and many without taking memory, once they have it.
 func PredictsInPlace(t *testing.T, e engine.Engine, names ...string) {
 	t.Helper()

@@ -336,12 +336,7 @@ func (b *Booster) addLinear(m trees.Matrix, first, last int, out []float64) {
 	}
 	defer b.leaves.Put(leaves)
 	for r := range m.Rows {
-		row := trees.Matrix{Rows: 1, Cols: m.Cols}
-		if m.F32 != nil {
-			row.F32 = m.F32[r*m.Cols : (r+1)*m.Cols]
-		} else {
-			row.F64 = m.F64[r*m.Cols : (r+1)*m.Cols]
-		}
+		row := m.Part(r, r+1)
 		for t := first; t < last; t += len(leaves) {
 			n := min(len(leaves), last-t)
 			b.forest.Leaves(row, t, t+n, leaves[:n])

@@ -15,6 +15,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/rows"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+	"github.com/kserve-go/kserve-go/pkg/data/trees"
 )
 
 // New makes the LightGBM engine.
@@ -71,7 +72,7 @@ func (m *model) Metadata() engine.Metadata {
 
 // Predict answers a request. The parameters raw_score, pred_leaf and pred_contrib choose what is answered, start_iteration and
 // num_iteration the trees that answer.
-func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Response) error {
+func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
 	if in.Method != "" && in.Method != "predict" {
 		return protocol.Errorf(protocol.Invalid, "method %.40q: a LightGBM model has the method predict only", in.Method)
 	}
@@ -92,18 +93,26 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 	if err := rows.Fits(shape[:n]...); err != nil {
 		return err
 	}
-	switch call.Output {
-	case Leaf:
-		t := out.Add(outputName, tensor.Int32, shape[:n]...)
-		m.Leaves(x, call, tensor.View[int32](t))
-	case Contributions:
-		t := out.Add(outputName, tensor.FP64, shape[:n]...)
-		return m.Contributions(x, call, tensor.View[float64](t))
-	case Value, Raw:
-		t := out.Add(outputName, tensor.FP64, shape[:n]...)
-		m.Booster.Predict(x, call, tensor.View[float64](t))
+	width := 1 // numbers a row
+	if n > 1 {
+		width = int(shape[1])
 	}
-	return nil
+	if call.Output == Leaf {
+		leaves := tensor.View[int32](out.Add(outputName, tensor.Int32, shape[:n]...))
+		return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
+			m.Leaves(part, call, leaves[from*width:])
+			return nil
+		})
+	}
+	values := tensor.View[float64](out.Add(outputName, tensor.FP64, shape[:n]...))
+	return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
+		answer := values[from*width : (from+part.Rows)*width]
+		if call.Output == Contributions {
+			return m.Contributions(part, call, answer)
+		}
+		m.Booster.Predict(part, call, answer)
+		return nil
+	})
 }
 
 // callOf reads the parameters of a request.

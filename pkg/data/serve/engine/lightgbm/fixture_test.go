@@ -131,6 +131,17 @@ func TestLimitOnTheFile(t *testing.T) {
 	require.ErrorContains(t, err, "larger than the 1000 bytes allowed")
 }
 
+func TestLongRequestsArePredictedInPieces(t *testing.T) {
+	for name, parameters := range map[string][]tensor.Parameters{
+		"lightgbm-multiclass":  {nil, {"raw_score": true}, {"pred_contrib": true}},
+		"lightgbm-binary":      {nil, {"pred_contrib": true}},
+		"lightgbm-linear-tree": {nil},
+	} {
+		t.Run(name, func(t *testing.T) { enginetest.BatchesAgree[float64](t, open(t, name), parameters...) })
+	}
+	enginetest.BatchesAgree[int32](t, open(t, "lightgbm-multiclass"), tensor.Parameters{"pred_leaf": true})
+}
+
 func TestPredictionDoesNotAllocate(t *testing.T) {
 	enginetest.PredictsInPlace(t, lightgbm.New(), "lightgbm-multiclass", "lightgbm-rf", "lightgbm-categorical", "lightgbm-missing-zero", "lightgbm-linear-tree")
 }

@@ -8,7 +8,9 @@
 package rows
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -64,6 +66,26 @@ const MaxNumbers = 1 << 26
 func Fits(answer ...int64) error {
 	if n, ok := tensor.Elements(answer); !ok || n > MaxNumbers {
 		return protocol.Errorf(protocol.TooLarge, "the answer would have the shape %v: expected %d numbers at most; send fewer rows at once", slices.Clone(answer), MaxNumbers) // the copy keeps the caller's shape off the heap
+	}
+	return nil
+}
+
+// batch is how many rows are predicted between two looks at the context. A matrix of fewer is one batch.
+const batch = 4096
+
+// Each calls predict for the rows of m, a batch from row from on at a time, until ctx ends: a prediction of very many rows must not
+// outlive its client.
+func Each(ctx context.Context, m trees.Matrix, predict func(part trees.Matrix, from int) error) error {
+	for from := 0; from < m.Rows; from += batch {
+		if err := ctx.Err(); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) {
+				return protocol.Errorf(protocol.Deadline, "the deadline passed after %d of %d rows were predicted", from, m.Rows)
+			}
+			return protocol.Wrap(err, protocol.Unavailable, "the client went away after %d of %d rows were predicted", from, m.Rows)
+		}
+		if err := predict(m.Part(from, min(from+batch, m.Rows)), from); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -4,6 +4,8 @@
 package rows_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/rows"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+	"github.com/kserve-go/kserve-go/pkg/data/trees"
 )
 
 var nan = math.NaN()
@@ -157,6 +160,63 @@ func nulls(shape ...int64) *tensor.Tensor {
 	}
 	return t
 }
+
+func TestEveryRowIsInOneBatchUntilTheClientIsGone(t *testing.T) {
+	const all = 10_000
+	m := trees.Matrix{Rows: all, Cols: 2, F32: make([]float32, 2*all)}
+	for i := range m.F32 {
+		m.F32[i] = float32(i)
+	}
+	for name, c := range map[string]struct {
+		end  error // with which the context ends in the first batch
+		code protocol.Code
+	}{
+		"to the end":               {},
+		"until the client left":    {end: context.Canceled, code: protocol.Unavailable},
+		"until the time was over":  {end: context.DeadlineExceeded, code: protocol.Deadline},
+		"until the model says so ": {end: errStop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := &ending{Context: t.Context()}
+			next := 0
+			err := rows.Each(ctx, m, func(part trees.Matrix, from int) error {
+				require.Equal(t, next, from)
+				require.Len(t, part.F32, part.Rows*part.Cols)
+				require.Equal(t, m.F32[2*from], part.F32[0])
+				next += part.Rows
+				if errors.Is(c.end, errStop) {
+					return c.end
+				}
+				ctx.err = c.end
+				return nil
+			})
+			switch {
+			case c.end == nil:
+				require.NoError(t, err)
+				require.Equal(t, all, next)
+				return
+			case errors.Is(c.end, errStop):
+				require.ErrorIs(t, err, errStop)
+			default:
+				var e *protocol.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, c.code, e.Code)
+			}
+			require.Less(t, next, all)
+		})
+	}
+}
+
+var errStop = errors.New("stop")
+
+// ending is a context that ends when the test says so.
+type ending struct {
+	context.Context //nolint:containedctx // it is one
+	err             error
+}
+
+// Err implements context.Context.
+func (e *ending) Err() error { return e.err }
 
 func TestAnswersThatAreTooLargeAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {

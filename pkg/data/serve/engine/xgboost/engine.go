@@ -10,6 +10,7 @@ package xgboost
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,12 +46,7 @@ func (files) Open(_ context.Context, file string, o engine.Options) (engine.Mode
 type model struct {
 	*Booster
 	schema rows.Schema
-	pool   sync.Pool // of *buffers
-}
-
-type buffers struct {
-	rows   rows.Buffer
-	leaves []int32
+	pool   sync.Pool // of *rows.Buffer
 }
 
 // NewModel puts a booster behind the contract of an engine.
@@ -80,7 +76,7 @@ func (m *model) Close() error { return nil }
 
 // Predict answers a request. The parameters output_margin, pred_leaf and pred_contribs choose what is answered. iteration_range is
 // a string "first,last", or two integers iteration_begin and iteration_end.
-func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Response) error {
+func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
 	if in.Method != "" && in.Method != "predict" {
 		return protocol.Errorf(protocol.Invalid, "method %.40q: an XGBoost model has the method predict only", in.Method)
 	}
@@ -88,12 +84,12 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 	if err != nil {
 		return err
 	}
-	b, ok := m.pool.Get().(*buffers)
+	b, ok := m.pool.Get().(*rows.Buffer)
 	if !ok {
-		b = &buffers{}
+		b = &rows.Buffer{}
 	}
 	defer m.pool.Put(b)
-	x, err := rows.Read(&m.schema, in, &b.rows)
+	x, err := rows.Read(&m.schema, in, b)
 	if err != nil {
 		return err
 	}
@@ -110,9 +106,9 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 	}
 	switch call.Output {
 	case Leaf:
-		return m.answerLeaves(x, call, out, b, shape[:n])
+		return m.answerLeaves(ctx, x, call, out, shape[:n])
 	case Contributions:
-		return m.answerContributions(x, call, out, shape[:n])
+		return m.answerContributions(ctx, x, call, out, shape[:n])
 	case Value, Margin:
 	}
 	// Softmax needs room for every margin before it keeps the class.
@@ -121,45 +117,65 @@ func (m *model) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 		return err
 	}
 	t := out.Add(outputName, tensor.FP32, margins[:]...)
-	if err := m.Booster.Predict(x, call, tensor.View[float32](t)); err != nil {
+	values := tensor.View[float32](t)
+	width := 1 // numbers a row that are answered
+	if n > 1 {
+		width = int(shape[1])
+	}
+	err = rows.Each(ctx, x, func(part trees.Matrix, from int) error {
+		own := values[from*m.Groups : (from+part.Rows)*m.Groups]
+		if err := m.Booster.Predict(part, call, own); err != nil {
+			return err
+		}
+		if width < m.Groups {
+			copy(values[from*width:], own[:part.Rows*width])
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return shrink(t, shape[:n])
 }
 
 // answerLeaves answers pred_leaf, as integers where the release that wrote the file did and as floats where it did that.
-func (m *model) answerLeaves(x trees.Matrix, c Call, out *tensor.Response, b *buffers, shape []int64) error {
+func (m *model) answerLeaves(ctx context.Context, x trees.Matrix, c Call, out *tensor.Response, shape []int64) error {
+	width := int(shape[1])
 	if m.intLeaves {
-		t := out.Add(outputName, tensor.Int32, shape...)
-		return m.Leaves(x, c, tensor.View[int32](t))
-	}
-	n, _ := tensor.Elements(shape)
-	if cap(b.leaves) < n {
-		b.leaves = make([]int32, n)
-	}
-	b.leaves = b.leaves[:n]
-	if err := m.Leaves(x, c, b.leaves); err != nil {
-		return err
+		leaves := tensor.View[int32](out.Add(outputName, tensor.Int32, shape...))
+		return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
+			return m.Leaves(part, c, leaves[from*width:])
+		})
 	}
 	values := tensor.View[float32](out.Add(outputName, tensor.FP32, shape...))
-	for i, leaf := range b.leaves {
-		values[i] = float32(leaf)
-	}
-	return nil
+	var leaves []int32
+	return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
+		leaves = slices.Grow(leaves[:0], part.Rows*width)[:part.Rows*width]
+		if err := m.Leaves(part, c, leaves); err != nil {
+			return err
+		}
+		for i, leaf := range leaves {
+			values[from*width+i] = float32(leaf)
+		}
+		return nil
+	})
 }
 
 // answerContributions answers pred_contribs.
-func (m *model) answerContributions(x trees.Matrix, c Call, out *tensor.Response, shape []int64) error {
-	n, _ := tensor.Elements(shape)
-	values := make([]float64, n)
-	if err := m.Contributions(x, c, values); err != nil {
-		return err
-	}
+func (m *model) answerContributions(ctx context.Context, x trees.Matrix, c Call, out *tensor.Response, shape []int64) error {
 	single := tensor.View[float32](out.Add(outputName, tensor.FP32, shape...))
-	for i, v := range values {
-		single[i] = float32(v)
-	}
-	return nil
+	width := m.Groups * (m.Features + 1)
+	var values []float64
+	return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
+		values = slices.Grow(values[:0], part.Rows*width)[:part.Rows*width]
+		if err := m.Contributions(part, c, values); err != nil {
+			return err
+		}
+		for i, v := range values {
+			single[from*width+i] = float32(v)
+		}
+		return nil
+	})
 }
 
 // shrink gives a tensor a smaller shape over the same memory.

@@ -157,6 +157,19 @@ func TestLimitOnTheFile(t *testing.T) {
 	require.ErrorContains(t, err, "larger than the 1000 bytes allowed")
 }
 
+func TestLongRequestsArePredictedInPieces(t *testing.T) {
+	contributions := tensor.Parameters{"pred_contribs": true}
+	for name, parameters := range map[string][]tensor.Parameters{
+		"xgboost-softprob": {nil, {"pred_leaf": true}, contributions},
+		"xgboost-softmax":  {nil, {"output_margin": true}},
+		"xgboost-gblinear": {nil, contributions},
+		"xgboost-missing":  {nil},
+	} {
+		t.Run(name, func(t *testing.T) { enginetest.BatchesAgree[float32](t, open(t, name), parameters...) })
+	}
+	enginetest.BatchesAgree[int32](t, open(t, "xgboost-v090-missing"), tensor.Parameters{"pred_leaf": true})
+}
+
 func TestPredictionDoesNotAllocate(t *testing.T) {
 	enginetest.PredictsInPlace(t, xgboost.New(), "xgboost-softprob", "xgboost-softmax", "xgboost-dart", "xgboost-cat-partition", "xgboost-multi-output")
 }
