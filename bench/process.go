@@ -25,7 +25,6 @@ type process struct {
 
 func start(ctx context.Context, readyURL, program string, args ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	var log bytes.Buffer
 	if out, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
 		cmd.Stdout, cmd.Stderr = out, out // a file, as in production: no goroutine of ours copies the log
 		defer out.Close()
@@ -36,9 +35,10 @@ func start(ctx context.Context, readyURL, program string, args ...string) (*proc
 	}
 	p := &process{cmd: cmd}
 	const limit = 20 * time.Second
-	for time.Since(began) < limit {
+	for time.Since(began) < limit && ctx.Err() == nil {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, readyURL, http.NoBody)
 		if err != nil {
+			p.stop()
 			return nil, fmt.Errorf("ask whether it is ready: %w", err)
 		}
 		resp, err := http.DefaultClient.Do(req)
@@ -52,7 +52,7 @@ func start(ctx context.Context, readyURL, program string, args ...string) (*proc
 		time.Sleep(time.Millisecond)
 	}
 	p.stop()
-	return nil, fmt.Errorf("%s is not ready after %s: %s", program, limit, log.String())
+	return nil, fmt.Errorf("%s %s is not ready after %s", program, strings.Join(args, " "), time.Since(began).Round(time.Millisecond))
 }
 
 func (p *process) stop() {

@@ -121,7 +121,7 @@ func newCounts(m *metrics) *counts {
 		panics:     desc("kserve_panics_total", "Requests that ended in a fault of the server's own and were answered 500."),
 		running:    desc("kserve_predictions_running", "Predictions that run now.", model...),
 		queued:     desc("kserve_predictions_queued", "Predictions that wait for their turn.", model...),
-		rejected:   desc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long.", model...),
+		rejected:   desc("kserve_predictions_rejected_total", "Predictions refused because the queue was full or the wait too long, or given up in the queue.", model...),
 		incomplete: desc("kserve_predictions_incomplete_total", "Predictions of rows with fewer columns than the model was trained on.", model...),
 		ready:      desc("kserve_model_ready", "1 for a model that can be used, else 0.", "model_name", "version"),
 	}

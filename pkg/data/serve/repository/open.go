@@ -254,8 +254,7 @@ func (r *Repository) sources(name string) ([]Source, error) {
 	dir := filepath.Join(*r.root.Load(), name)
 	one := Source{Name: name, Path: dir, Engine: r.opts.Engine, Options: r.opts.EngineOptions}
 	if has, err := r.HasModelFile(dir, r.opts.Engine); err != nil || has {
-		// A directory that cannot be read gets its own words from find.
-		return []Source{one}, nil
+		return []Source{one}, nil //nolint:nilerr // find has its own words for a directory that cannot be read
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
