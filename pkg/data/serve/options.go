@@ -13,6 +13,7 @@
 package serve
 
 import (
+	"cmp"
 	"runtime"
 	"time"
 
@@ -74,23 +75,16 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	orDefault(&o.ModelName, "model")
-	orDefault(&o.Running, max(64, 8*runtime.GOMAXPROCS(0)))
-	orDefault(&o.Queue, 1024)
-	orDefault(&o.QueueTimeout, 30*time.Second)
-	orDefault(&o.MaxGRPCReceive, 8<<20)
-	orDefault(&o.MaxGRPCSend, 8<<20)
+	o.ModelName = cmp.Or(o.ModelName, "model")
+	o.Running = cmp.Or(o.Running, max(64, 8*runtime.GOMAXPROCS(0)))
+	o.Queue = cmp.Or(o.Queue, 1024)
+	o.QueueTimeout = cmp.Or(o.QueueTimeout, 30*time.Second)
+	o.MaxGRPCReceive = cmp.Or(o.MaxGRPCReceive, 8<<20)
+	o.MaxGRPCSend = cmp.Or(o.MaxGRPCSend, 8<<20)
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
-	}
-}
-
-func orDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
 	}
 }
