@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -25,26 +26,29 @@ import (
 
 const models = "../../test/data/protocol/models"
 
+// buildDir is where the first test that needs the program builds it.
+var buildDir string
+
 var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "model-server-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "model-server")
+	path := filepath.Join(buildDir, "model-server")
 	build := exec.Command("go", "build", "-o", path, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", &exec.Error{Name: string(out), Err: err}
+		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return path, nil
 })
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	var err error
+	if buildDir, err = os.MkdirTemp("", "model-server-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	os.Exit(code)
+	defer os.RemoveAll(buildDir)
+	return m.Run()
 }
 
 func command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
