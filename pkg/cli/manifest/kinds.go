@@ -59,6 +59,10 @@ func newValue(gvk schema.GroupVersionKind) (fresh func() any, message string) {
 			if known.Kind != gvk.Kind {
 				return nil, fmt.Sprintf("unknown kind %q; did you mean %q?", gvk.Kind, known.Kind)
 			}
+			if gvk.Kind == "InferenceService" && gvk.Version == "v1alpha2" {
+				return nil, fmt.Sprintf("the apiVersion of kind %s is %s; %s is no longer served: move spec.default.predictor to spec.predictor",
+					gvk.Kind, version, gvk.GroupVersion())
+			}
 			return nil, fmt.Sprintf("the apiVersion of kind %s is %s, got %s", gvk.Kind, version, gvk.GroupVersion())
 		}
 	}
@@ -67,5 +71,5 @@ func newValue(gvk schema.GroupVersionKind) (fresh func() any, message string) {
 			return nil, fmt.Sprintf("unknown kind %q; did you mean %q?", gvk.Kind, name)
 		}
 	}
-	return nil, fmt.Sprintf("unknown kind %q of %s; known are %s", gvk.Kind, gvk.GroupVersion(), strings.Join(names, ", "))
+	return nil, fmt.Sprintf("kind %q of %s is not planned from; leave it out of these files, which take %s", gvk.Kind, gvk.GroupVersion(), strings.Join(names, ", "))
 }

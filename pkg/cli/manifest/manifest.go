@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,12 +36,16 @@ type Object struct {
 	// Value is a pointer to the API type of Kind.
 	Value any
 
-	tree *tree
+	tree   *tree
+	inList bool
 }
 
 // ID names the object as kubectl does, with its namespace where that is not the default one.
 func (o *Object) ID() string {
-	id := strings.ToLower(o.Kind.Kind) + "/" + o.Name
+	id := strings.ToLower(o.Kind.Kind)
+	if o.Name != "" {
+		id += "/" + o.Name
+	}
 	if o.Namespace != "" && o.Namespace != DefaultNamespace {
 		id = o.Namespace + "/" + id
 	}
@@ -65,7 +70,8 @@ type Fault struct {
 	Message  string `json:"message"`
 }
 
-// String is one line: where, what, and what to do.
+// String is one line: where, what, and what to do. What a file holds is shown, never obeyed: control characters are escaped, long
+// names cut.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(f.Source)
@@ -77,21 +83,49 @@ func (f Fault) String() string {
 	}
 	b.WriteString(": ")
 	if f.Object != "" {
-		b.WriteString(f.Object + ": ")
+		b.WriteString(clip(f.Object) + ": ")
 	}
 	if f.Path != "" {
 		b.WriteString(f.Path + ": ")
 	}
 	b.WriteString(f.Message)
+	return printable(b.String())
+}
+
+// maxName is how much of a name a fault shows; a valid one is shorter.
+const maxName = 128
+
+func clip(name string) string {
+	if runes := []rune(name); len(runes) > maxName {
+		return string(runes[:maxName]) + "…"
+	}
+	return name
+}
+
+// printable writes every character that a terminal would not show as a Go escape.
+func printable(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+	}
 	return b.String()
 }
 
 // Load reads the named files; a folder stands for the .yaml, .yml and .json files directly in it, "-" for stdin.
-// Objects come in the order of files and documents. Nothing stops at the first fault.
+// Objects come in the order of files and documents. A file that is named twice, or that a named folder holds too, is read once.
+// Nothing stops at the first fault.
 func Load(stdin io.Reader, paths []string) ([]*Object, []Fault) {
 	var objects []*Object
 	var faults []Fault
 	usedStdin := false
+	var seen []os.FileInfo
 	for _, path := range paths {
 		if path == "-" {
 			if usedStdin {
@@ -109,6 +143,12 @@ func Load(stdin io.Reader, paths []string) ([]*Object, []Fault) {
 			continue
 		}
 		for _, file := range files {
+			if info, err := os.Stat(file); err == nil {
+				if slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+					continue
+				}
+				seen = append(seen, info)
+			}
 			o, f := readFile(file)
 			objects, faults = append(objects, o...), append(faults, f...)
 		}
@@ -141,8 +181,13 @@ func expand(path string) ([]string, error) {
 	for _, e := range entries {
 		switch strings.ToLower(filepath.Ext(e.Name())) {
 		case ".yaml", ".yml", ".json":
-			if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-				files = append(files, filepath.Join(path, e.Name()))
+			if strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			// A link counts as what it leads to; reading a pipe or a device would hang.
+			name := filepath.Join(path, e.Name())
+			if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
+				files = append(files, name)
 			}
 		}
 	}

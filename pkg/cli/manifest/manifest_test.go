@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,11 +52,60 @@ func TestParseReadsJSONAndLists(t *testing.T) {
 	require.Equal(t, `f.json:3 (document 1): ns/secret/b: items[1].datas: unknown field; did you mean "data"?`, faults[0].String())
 }
 
+func TestTypedListsAreReadAndTheirItemsNeedNoKind(t *testing.T) {
+	text := `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [
+  {"metadata": {"name": "a"}, "spec": {"predictor": {}}},
+  {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "b"}, "spec": {"predictor": {}}},
+  7]}`
+	objects, faults := Parse("f.json", []byte(text))
+	require.Len(t, objects, 2)
+	require.Equal(t, "inferenceservice/a", objects[0].ID())
+	require.Len(t, faults, 1)
+	require.Equal(t, `f.json:4 (document 1): items[2]: an object is expected (apiVersion, kind, metadata, spec), got a plain value`, faults[0].String())
+}
+
+func TestAFileNamedTwiceIsReadOnceAndPipesOfAFolderAreLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "iris.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(iris), 0o600))
+	require.NoError(t, os.Symlink(file, filepath.Join(dir, "link.yaml")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600))
+	objects, faults := Load(strings.NewReader(""), []string{file, dir, file})
+	require.Empty(t, faults)
+	require.Len(t, objects, 1)
+}
+
 func TestFaultsSayWhereAndWhatToDo(t *testing.T) {
 	cases := map[string]struct {
 		text string
 		want []string
 	}{
+		"a tab before a field": {
+			"apiVersion: v1\nmetadata:\n\tname: x\n",
+			[]string{"f:3 (document 1): not valid YAML: found character that cannot start any token; indent with spaces"},
+		},
+		"a binary file": {
+			"\x7fELF\x01",
+			[]string{"f:1 (document 1): not valid YAML: control characters are not allowed; is this a text file?"},
+		},
+		"a list whose items are none": {
+			"apiVersion: v1\nkind: List\nitems: 5\n",
+			[]string{"f:3 (document 1): items: a list of objects is expected"},
+		},
+		"a list inside a list": {
+			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: []}\n",
+			[]string{"f:4 (document 1): items[0].kind: a list inside a list; put its items into the outer one"},
+		},
+		"the version before v1beta1": {
+			strings.Replace(iris, "v1beta1", "v1alpha2", 1),
+			[]string{"f:1 (document 1): apiVersion: the apiVersion of kind InferenceService is serving.kserve.io/v1beta1; " +
+				"serving.kserve.io/v1alpha2 is no longer served: move spec.default.predictor to spec.predictor"},
+		},
+		"names that a terminal would obey or that are endless": {
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: \"a\\n\\e[2J" + strings.Repeat("x", 200) + "\"}\nx: 1\n",
+			[]string{"f:4 (document 1): secret/a\\n\\x1b[2J" + strings.Repeat("x", 128-len("secret/a..[2J")) + "…: " +
+				"x: unknown field; known here: apiVersion, data, immutable, kind, metadata, stringData, type"},
+		},
 		"an unknown field, near a known one": {
 			strings.Replace(iris, "minReplicas", "minReplica", 1),
 			[]string{`f:7 (document 1): inferenceservice/iris: spec.predictor.minReplica: unknown field; did you mean "minReplicas"?`},
@@ -85,7 +135,7 @@ func TestFaultsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"no name": {
 			strings.Replace(iris, "name: iris", "labels: {}", 1),
-			[]string{`f:3 (document 1): inferenceservice/: metadata.name: missing`},
+			[]string{`f:3 (document 1): inferenceservice: metadata.name: missing`},
 		},
 		"a key given twice": {
 			strings.Replace(iris, "    minReplicas: 2\n", "    minReplicas: 2\n    minReplicas: 3\n", 1),

@@ -71,7 +71,7 @@ func Parse(source string, data []byte) ([]*Object, []Fault) {
 		at := Fault{Source: source, Document: number, Line: doc.before + 1}
 		raw, err := yaml.YAMLToJSONStrict(doc.text)
 		if err != nil {
-			faults = append(faults, syntaxFault(at, doc.before, err))
+			faults = append(faults, syntaxFault(at, doc, err))
 			continue
 		}
 		o, f := decode(raw, &Object{Source: source, Document: number, Line: firstLine(doc), tree: newTree(doc.text, doc.before)})
@@ -94,11 +94,11 @@ func firstLine(d document) int {
 var yamlLine = regexp.MustCompile(`line (\d+): `) //nolint:gochecknoglobals // a constant
 
 // syntaxFault moves the line that the YAML reader told from the document to the file.
-func syntaxFault(at Fault, before int, err error) Fault {
+func syntaxFault(at Fault, doc document, err error) Fault {
 	text := err.Error()
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
-			at.Line = before + n
+			at.Line = doc.before + n
 		}
 	}
 	text = text[strings.LastIndex(text, "yaml: ")+len("yaml: "):]
@@ -106,14 +106,27 @@ func syntaxFault(at Fault, before int, err error) Fault {
 	switch {
 	case strings.Contains(text, "already set in map"), strings.Contains(text, "already defined"):
 		at.Message = "not valid YAML: " + text + "; keep one of the two"
-	case strings.Contains(text, "tab character"):
+	case strings.Contains(text, "tab character"), strings.Contains(text, "cannot start any token") && doc.indentedByTab():
 		at.Message = "not valid YAML: " + text + "; indent with spaces"
 	case strings.Contains(text, "cannot start any token"):
 		at.Message = "not valid YAML: " + text + "; quote text that starts with @, ` or %"
+	case strings.Contains(text, "control characters are not allowed"):
+		at.Message = "not valid YAML: " + text + "; is this a text file?"
 	default:
 		at.Message = "not valid YAML: " + text
 	}
 	return at
+}
+
+// indentedByTab tells a document in which a tab stands before the first word of a line: YAML takes spaces only.
+func (d document) indentedByTab() bool {
+	for line := range bytes.Lines(d.text) {
+		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+		if bytes.ContainsRune(indent, '\t') && len(indent) < len(bytes.TrimRight(line, "\r\n")) {
+			return true
+		}
+	}
+	return false
 }
 
 // header is what every object has.
@@ -146,8 +159,14 @@ func decode(raw []byte, o *Object) ([]*Object, []Fault) {
 	case h.Kind == "":
 		return nil, fault("kind", "missing or no text; for example InferenceService")
 	}
-	if h.Kind == "List" {
-		return decodeList(h.Items, o)
+	if item, ok := listOf(h); ok {
+		if o.inList {
+			return nil, fault("kind", "a list inside a list; put its items into the outer one")
+		}
+		if headerErr != nil || h.Items == nil {
+			return nil, fault("items", "a list of objects is expected")
+		}
+		return decodeList(h, item, o)
 	}
 	gv, err := schema.ParseGroupVersion(h.APIVersion)
 	if err != nil {
@@ -183,19 +202,54 @@ func decode(raw []byte, o *Object) ([]*Object, []Fault) {
 // DefaultNamespace is where an object without a namespace is taken to be.
 const DefaultNamespace = "default"
 
-func decodeList(items []json.RawMessage, list *Object) ([]*Object, []Fault) {
+// listOf tells the kinds that hold other objects: List, and the one of each known kind. item is the kind of the items where the list
+// says it.
+func listOf(h header) (item string, ok bool) {
+	if h.Kind == "List" {
+		return "", true
+	}
+	item, ok = strings.CutSuffix(h.Kind, "List")
+	gv, err := schema.ParseGroupVersion(h.APIVersion)
+	if !ok || err != nil {
+		return "", false
+	}
+	_, ok = kinds()[gv.WithKind(item)]
+	return item, ok
+}
+
+func decodeList(list header, kind string, o *Object) ([]*Object, []Fault) {
 	var objects []*Object
 	var faults []Fault
-	for i, raw := range items {
-		at := &Object{Source: list.Source, Document: list.Document, Line: list.tree.line(fmt.Sprintf("items[%d]", i), list.Line)}
-		o, f := decode(raw, at)
+	for i, raw := range list.Items {
+		if kind != "" {
+			raw = withKind(raw, list.APIVersion, kind)
+		}
+		at := &Object{
+			Source: o.Source, Document: o.Document, Line: o.tree.line(fmt.Sprintf("items[%d]", i), o.Line), inList: true,
+		}
+		made, f := decode(raw, at)
 		for j := range f {
 			f[j].Path = strings.TrimSuffix(fmt.Sprintf("items[%d].%s", i, f[j].Path), ".")
-			f[j].Line = list.tree.line(f[j].Path, f[j].Line)
+			f[j].Line = o.tree.line(f[j].Path, f[j].Line)
 		}
-		objects, faults = append(objects, o...), append(faults, f...)
+		objects, faults = append(objects, made...), append(faults, f...)
 	}
 	return objects, faults
+}
+
+// withKind gives an item of a typed list the kind that its list says and the item itself may leave out.
+func withKind(raw json.RawMessage, apiVersion, kind string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil || fields["kind"] != nil || fields["apiVersion"] != nil {
+		return raw
+	}
+	fields["kind"], _ = json.Marshal(kind)
+	fields["apiVersion"], _ = json.Marshal(apiVersion)
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return raw
+	}
+	return out
 }
 
 func jsonKind(raw []byte) string {
