@@ -27,12 +27,16 @@ import (
 // maxStreams bounds the calls that one client connection may have open.
 const maxStreams = 1000
 
+// maxMetadata bounds the metadata of one call, as httpserver does a request's header.
+const maxMetadata = 64 << 10
+
 // GRPCOptions are the options that a gRPC server which RegisterGRPC is used with should have: limits, and the end of panics.
 func (s *Server) GRPCOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(s.opts.MaxGRPCReceive),
 		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxMetadata),
 		grpc.ConnectionTimeout(10 * time.Second),
 		grpc.UnaryInterceptor(s.aroundCall),
 		grpc.StreamInterceptor(s.aroundStream),

@@ -28,6 +28,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
 const (
@@ -56,6 +57,16 @@ func TestOnePathForEveryWire(t *testing.T) {
 	health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	require.NoError(t, err)
 	require.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, health.GetStatus())
+}
+
+func TestMetadataOfACallHasALimit(t *testing.T) {
+	p := run(t, serve.Options{})
+	client := grpcClient(t, p.GRPCAddr().String())
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "x", strings.Repeat("a", 1<<20))
+	_, err := client.ServerLive(ctx, &inferencev2.ServerLiveRequest{})
+	require.Error(t, err)
+	_, err = client.ServerLive(t.Context(), &inferencev2.ServerLiveRequest{})
+	require.NoError(t, err)
 }
 
 func TestAFullQueueIs429WithRetryAfter(t *testing.T) {

@@ -400,6 +400,9 @@ func (r *Repository) Reload(ctx context.Context, name string) error {
 	one := r.lock(name)
 	one.Lock()
 	defer one.Unlock()
+	if ctx.Err() != nil { // given up while others loaded it: their work is not done again for nobody
+		return protocol.Wrap(ctx.Err(), protocol.Unavailable, "the client went away before model %s was loaded", name)
+	}
 	_, known := r.current.Load().models[name]
 	if err := r.reload(ctx, name); err != nil {
 		if !known {

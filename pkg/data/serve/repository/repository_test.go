@@ -179,6 +179,15 @@ func TestNamesThatNoURLCanHold(t *testing.T) {
 	}
 }
 
+func TestALoadThatNobodyWaitsForIsNotDone(t *testing.T) {
+	r := New(Options{Engines: engines(), Root: write(t, map[string]string{"m/m.pkl": "x"})})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, r.Reload(ctx, "m"), context.Canceled)
+	require.Empty(t, r.Index())
+	require.NoError(t, r.Reload(t.Context(), "m"))
+}
+
 func TestUseAndReplacementAtOnce(t *testing.T) {
 	r := New(Options{})
 	var made []*fakeModel
