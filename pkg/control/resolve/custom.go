@@ -146,7 +146,7 @@ func (r *resolver) dress(c *plan.Component, ext *servingv1beta1.ComponentExtensi
 }
 
 func containerProtocol(c *corev1.Container) serving.ProtocolVersion {
-	if p, _ := envValue(c.Env, handoff.EnvProtocol); p != "" {
+	if p, _ := plan.EnvValue(c.Env, handoff.EnvProtocol); p != "" {
 		return serving.ProtocolVersion(p)
 	}
 	return serving.ProtocolV1

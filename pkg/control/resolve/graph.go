@@ -146,7 +146,7 @@ func (r *resolver) runtimeProtocol(name string, fallback serving.ProtocolVersion
 // isMultiModel tells a service whose models come and go: it has no path of its own.
 func isMultiModel(p *servingv1beta1.PredictorSpec) bool {
 	if len(p.Containers) > 0 {
-		multi, _ := envValue(p.Containers[0].Env, handoff.EnvMultiModel)
+		multi, _ := plan.EnvValue(p.Containers[0].Env, handoff.EnvMultiModel)
 		return strings.EqualFold(multi, "true")
 	}
 	m := p.Model
@@ -162,7 +162,7 @@ func modelName(svc *servingv1beta1.InferenceService) string {
 	}
 	p := &svc.Spec.Predictor
 	if m := p.Model; m != nil {
-		if name, ok := envValue(m.Env, handoff.EnvMLServerModelName); ok {
+		if name, ok := plan.EnvValue(m.Env, handoff.EnvMLServerModelName); ok {
 			return name
 		}
 		if name := flagValue(m.Args, "--"+handoff.FlagModelName); name != "" {

@@ -24,14 +24,6 @@ func layers(lowestFirst ...map[string]string) map[string]string {
 	return merged
 }
 
-func without(m map[string]string, keys []string) map[string]string {
-	kept := maps.Clone(m)
-	for _, k := range keys {
-		delete(kept, k)
-	}
-	return kept
-}
-
 // labels of a component: runtime, service, component, and what we select by.
 func (r *resolver) labels(role serving.ComponentRole, runtime, service, component map[string]string) map[string]string {
 	return layers(runtime, service, component, map[string]string{
@@ -43,7 +35,7 @@ func (r *resolver) labels(role serving.ComponentRole, runtime, service, componen
 // annotations of a component: runtime, service and our own, component. What must not reach pods is left out of each.
 func (r *resolver) annotations(runtime, own, component map[string]string) map[string]string {
 	drop := r.st.DisallowedAnnotations()
-	return layers(without(runtime, drop), without(r.svc.Annotations, drop), own, without(component, drop))
+	return layers(plan.Without(runtime, drop), plan.Without(r.svc.Annotations, drop), own, plan.Without(component, drop))
 }
 
 // internal are the annotations by which a pod template tells pod admission what to add.

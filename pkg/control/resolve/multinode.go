@@ -79,7 +79,7 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 	c.Workers = &plan.Workers{
 		Name: names.Worker(r.svc.Name), Replicas: int32(n.nodes - 1), Pod: pod, HeadService: headService, Service: workerService,
 		Labels:      layers(r.labels(serving.Predictor, runtime.WorkerSpec.Labels, labels, spec.Labels), generation),
-		Annotations: layers(without(runtime.WorkerSpec.Annotations, drop), without(r.svc.Annotations, drop), ownAnnotations, without(spec.Annotations, drop)),
+		Annotations: layers(plan.Without(runtime.WorkerSpec.Annotations, drop), plan.Without(r.svc.Annotations, drop), ownAnnotations, plan.Without(spec.Annotations, drop)),
 	}
 	return nil
 }

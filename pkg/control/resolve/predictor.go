@@ -108,13 +108,13 @@ func (r *resolver) trace(containers []corev1.Container) {
 		if c.Name != ServingContainer && c.Name != TransformerContainer {
 			continue
 		}
-		addEnv(c, handoff.EnvTracesExporter, orElse(t.Exporter, servingv1beta1.DefaultTracingExporter))
-		addEnv(c, handoff.EnvTracesEndpoint, orElse(t.ExporterEndpoint, servingv1beta1.DefaultTracingEndpoint))
+		plan.AddEnv(c, handoff.EnvTracesExporter, orElse(t.Exporter, servingv1beta1.DefaultTracingExporter))
+		plan.AddEnv(c, handoff.EnvTracesEndpoint, orElse(t.ExporterEndpoint, servingv1beta1.DefaultTracingEndpoint))
 		if t.Sampler != "" {
-			addEnv(c, handoff.EnvTracesSampler, t.Sampler)
+			plan.AddEnv(c, handoff.EnvTracesSampler, t.Sampler)
 		}
 		if t.SamplerArg != "" {
-			addEnv(c, handoff.EnvTracesSamplerArg, t.SamplerArg)
+			plan.AddEnv(c, handoff.EnvTracesSamplerArg, t.SamplerArg)
 		}
 	}
 }
@@ -227,14 +227,14 @@ func (r *resolver) customPredictor(c *plan.Component, spec *servingv1beta1.Predi
 		speaks = t
 	}
 	c.Protocol = serving.ProtocolV1
-	if p, ok := envValue(speaks.Env, handoff.EnvProtocol); ok && p != "" {
+	if p, ok := plan.EnvValue(speaks.Env, handoff.EnvProtocol); ok && p != "" {
 		c.Protocol = serving.ProtocolVersion(p)
 	}
 	r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Chosen: "containers of the service", Why: "spec.predictor.containers is set"})
 	r.decide(plan.Decision{Subject: plan.SubjectProtocol, Role: serving.Predictor, Chosen: string(c.Protocol), Why: "variable PROTOCOL of container " + speaks.Name + ", v1 when it is absent"})
 	var err error
 	c.Storage, err = r.containerStorage(serving.Predictor, main, spec.StorageURIs, text(spec.StorageContainerName))
-	if multi, _ := envValue(main.Env, handoff.EnvMultiModel); strings.EqualFold(multi, "true") {
+	if multi, _ := plan.EnvValue(main.Env, handoff.EnvMultiModel); strings.EqualFold(multi, "true") {
 		c.MultiModel = true
 	}
 	return err

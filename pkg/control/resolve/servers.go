@@ -37,10 +37,10 @@ func serverDefaults(kind, service string, model *servingv1beta1.ModelSpec, hasMo
 	case mlserver:
 		orElse(serving.ProtocolV2)
 		if hasModel {
-			addEnv(c, handoff.EnvMLServerModelName, service)
-			addEnv(c, handoff.EnvMLServerModelURI, plan.ModelPath)
+			plan.AddEnv(c, handoff.EnvMLServerModelName, service)
+			plan.AddEnv(c, handoff.EnvMLServerModelURI, plan.ModelPath)
 		} else {
-			addEnv(c, handoff.EnvMLServerLoadModelsAtStart, "false")
+			plan.AddEnv(c, handoff.EnvMLServerLoadModelsAtStart, "false")
 		}
 		labels[serving.LabelModelClass] = mlserverClass(model.ModelFormat.Name)
 	case torchserve:

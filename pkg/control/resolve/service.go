@@ -187,22 +187,6 @@ func setEnv(c *corev1.Container, name, value string) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// addEnv sets a variable unless it is there.
-func addEnv(c *corev1.Container, name, value string) {
-	if _, ok := envValue(c.Env, name); !ok {
-		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
-	}
-}
-
-func envValue(env []corev1.EnvVar, name string) (string, bool) {
-	for i := range env {
-		if env[i].Name == name {
-			return env[i].Value, true
-		}
-	}
-	return "", false
-}
-
 func deref[T any](p *T) T {
 	if p == nil {
 		var zero T

@@ -49,7 +49,7 @@ func (r *resolver) modelStorage(spec *servingv1beta1.PredictorSpec) (plan.Storag
 
 // containerStorage decides for a container of the user's own, which names its source in STORAGE_URI.
 func (r *resolver) containerStorage(role serving.ComponentRole, c *corev1.Container, many []servingv1beta1.StorageURI, container string) (plan.Storage, error) {
-	uri, _ := envValue(c.Env, handoff.EnvStorageURI)
+	uri, _ := plan.EnvValue(c.Env, handoff.EnvStorageURI)
 	switch {
 	case uri != "" && len(many) > 0:
 		return plan.Storage{}, unsupported("spec.%s has both storageUris and the variable STORAGE_URI: keep one", role)

@@ -6,7 +6,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,7 +71,7 @@ func (r *routes) route(name string, hosts []string, rules []gatewayv1.HTTPRouteR
 		hostnames = append(hostnames, gatewayv1.Hostname(h))
 	}
 	o, err := loose.Object(metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"}, metav1.ObjectMeta{
-		Name: name, Labels: without(r.p.Owner.Labels, r.st.DisallowedLabels()), Annotations: without(r.p.Owner.Annotations, r.st.DisallowedAnnotations()),
+		Name: name, Labels: plan.Without(r.p.Owner.Labels, r.st.DisallowedLabels()), Annotations: plan.Without(r.p.Owner.Annotations, r.st.DisallowedAnnotations()),
 	}, gatewayv1.HTTPRouteSpec{
 		CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
 			Group: new(gatewayv1.Group(gatewayv1.GroupName)), Kind: new(gatewayv1.Kind("Gateway")),
@@ -168,12 +167,4 @@ func (r *routes) pathRoute() {
 		}},
 	})
 	r.route(names.Fit(r.p.Owner.Name+"-path"), []string{r.st.Ingress.Domain}, []gatewayv1.HTTPRouteRule{rule})
-}
-
-func without(m map[string]string, keys []string) map[string]string {
-	kept := maps.Clone(m)
-	for _, k := range keys {
-		delete(kept, k)
-	}
-	return kept
 }

@@ -79,7 +79,7 @@ func Mesh(p *plan.Plan, st *settings.Settings, withVirtualService bool) ([]plan.
 		return []plan.Object{alias}, nil
 	}
 	vs, err := loose.Object(metav1.TypeMeta{APIVersion: "networking.istio.io/v1beta1", Kind: "VirtualService"},
-		metav1.ObjectMeta{Name: p.Owner.Name, Labels: maps.Clone(p.Owner.Labels), Annotations: without(p.Owner.Annotations, st.DisallowedAnnotations())},
+		metav1.ObjectMeta{Name: p.Owner.Name, Labels: maps.Clone(p.Owner.Labels), Annotations: plan.Without(p.Owner.Annotations, st.DisallowedAnnotations())},
 		mesh{p, st}.spec())
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func modelcar(pod *corev1.PodSpec, st *settings.Settings, ref, at string, n int)
 	addVolume(pod, emptyDir(volume))
 	for _, c := range targets(pod) {
 		addMount(c, mount)
-		addEnv(c, handoff.EnvModelInitMode, handoff.ModelInitAsync)
+		plan.AddEnv(c, handoff.EnvModelInitMode, handoff.ModelInitAsync)
 		if user != nil {
 			if c.SecurityContext == nil {
 				c.SecurityContext = &corev1.SecurityContext{}
@@ -137,10 +137,10 @@ func fetchImages(pod *corev1.PodSpec, st *settings.Settings, sources []plan.Sour
 			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: handoff.OCIAuthFile}},
 		}}})
 		addMount(&c, corev1.VolumeMount{Name: volume, MountPath: at, ReadOnly: true})
-		addEnv(&c, handoff.EnvOCIDockerConfig, at+"/"+handoff.OCIAuthFile)
+		plan.AddEnv(&c, handoff.EnvOCIDockerConfig, at+"/"+handoff.OCIAuthFile)
 	}
 	if st.Storage.OCIInsecureRegistry {
-		addEnv(&c, handoff.EnvOCIInsecureRegistry, "true")
+		plan.AddEnv(&c, handoff.EnvOCIInsecureRegistry, "true")
 	}
 	pod.InitContainers = append(pod.InitContainers, c)
 }

@@ -161,21 +161,6 @@ func putEnv(c *corev1.Container, e corev1.EnvVar) {
 	c.Env = append(c.Env, e)
 }
 
-func addEnv(c *corev1.Container, name, value string) {
-	if _, ok := envValue(c, name); !ok {
-		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
-	}
-}
-
-func envValue(c *corev1.Container, name string) (string, bool) {
-	for i := range c.Env {
-		if c.Env[i].Name == name {
-			return c.Env[i].Value, true
-		}
-	}
-	return "", false
-}
-
 func resources(s settings.Sidecar) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: settings.Quantity(s.CPURequest), corev1.ResourceMemory: settings.Quantity(s.MemoryRequest)},

@@ -39,7 +39,7 @@ func injectStorage(pod *corev1.Pod, a Admission) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := envValue(to[0], handoff.EnvStorageURI); ok {
+	if _, ok := plan.EnvValue(to[0].Env, handoff.EnvStorageURI); ok {
 		putEnv(to[0], corev1.EnvVar{Name: handoff.EnvStorageURI, Value: plan.ModelPath})
 	}
 	readOnly := pod.Annotations[serving.AnnotationStorageReadOnly] != "false"
@@ -133,14 +133,14 @@ func addInitializer(pod *corev1.PodSpec, f fetch, st *settings.Settings, around 
 		return err
 	}
 	if bundle != "" {
-		addEnv(&c, handoff.EnvCABundleConfigMap, bundle)
-		addEnv(&c, handoff.EnvCABundleMountPoint, mountPath)
+		plan.AddEnv(&c, handoff.EnvCABundleConfigMap, bundle)
+		plan.AddEnv(&c, handoff.EnvCABundleMountPoint, mountPath)
 		addVolume(pod, configMapVolume(handoff.CABundleVolume, bundle, false))
 		addMount(&c, corev1.VolumeMount{Name: handoff.CABundleVolume, MountPath: mountPath, ReadOnly: true})
 	}
-	addEnv(&c, handoff.EnvHFHubEnableTransfer, "1")
-	addEnv(&c, handoff.EnvHFXetHighPerformance, "1")
-	addEnv(&c, handoff.EnvHFXetConcurrentRangeGet, "8")
+	plan.AddEnv(&c, handoff.EnvHFHubEnableTransfer, "1")
+	plan.AddEnv(&c, handoff.EnvHFXetHighPerformance, "1")
+	plan.AddEnv(&c, handoff.EnvHFXetConcurrentRangeGet, "8")
 	for _, e := range f.confidential {
 		putEnv(&c, e)
 	}
@@ -172,9 +172,9 @@ func caBundle(c *corev1.Container, namespace string, st *settings.Settings) (nam
 			name = st.Storage.CABundleConfigMap
 		}
 	}
-	if own, ok := envValue(c, handoff.EnvAWSCABundleConfig); ok {
+	if own, ok := plan.EnvValue(c.Env, handoff.EnvAWSCABundleConfig); ok {
 		name = own
-		if file, ok := envValue(c, handoff.EnvAWSCABundle); ok && file != "" {
+		if file, ok := plan.EnvValue(c.Env, handoff.EnvAWSCABundle); ok && file != "" {
 			mountPath = path.Dir(file)
 		}
 	}

@@ -58,7 +58,7 @@ func knativeService(p *plan.Plan, c *plan.Component, pod corev1.PodSpec, st *set
 	}
 	spec := ksvcSpec{
 		Template: ksvcTemplate{
-			Metadata: ksvcTemplateMeta{Labels: without(c.Labels, st.DisallowedLabels()), Annotations: annotations},
+			Metadata: ksvcTemplateMeta{Labels: plan.Without(c.Labels, st.DisallowedLabels()), Annotations: annotations},
 			Spec: revisionSpec{
 				PodSpec: servingv1beta1.PodSpec(pod), ContainerConcurrency: c.Concurrency,
 				TimeoutSeconds: c.TimeoutSeconds, ResponseStartTimeoutSeconds: startTimeout,

@@ -125,15 +125,6 @@ func ModelConfig(p *plan.Plan) *corev1.ConfigMap {
 	}
 }
 
-// without leaves keys out of a copy.
-func without(m map[string]string, keys []string) map[string]string {
-	kept := maps.Clone(m)
-	for _, k := range keys {
-		delete(kept, k)
-	}
-	return kept
-}
-
 // knativeClass is Knative's own autoscaler.
 const knativeClass = "kpa.autoscaling.knative.dev"
 

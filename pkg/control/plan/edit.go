@@ -1,0 +1,36 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Without is a copy of m that lacks the keys. A nil map stays nil.
+func Without(m map[string]string, keys []string) map[string]string {
+	kept := maps.Clone(m)
+	for _, k := range keys {
+		delete(kept, k)
+	}
+	return kept
+}
+
+// AddEnv sets a variable that the container does not set itself.
+func AddEnv(c *corev1.Container, name, value string) {
+	if _, ok := EnvValue(c.Env, name); !ok {
+		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
+	}
+}
+
+// EnvValue is the value of a variable, and whether it is set at all.
+func EnvValue(env []corev1.EnvVar, name string) (string, bool) {
+	for i := range env {
+		if env[i].Name == name {
+			return env[i].Value, true
+		}
+	}
+	return "", false
+}
