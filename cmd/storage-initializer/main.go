@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	line := parse(os.Args[1:], os.Getenv, os.Stdout)
+	line := parse(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	if line.done {
 		os.Exit(line.code)
 	}

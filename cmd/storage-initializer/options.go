@@ -27,7 +27,7 @@ type commandLine struct {
 	code int
 }
 
-func parse(args []string, getenv func(string) string, out io.Writer) commandLine {
+func parse(args []string, getenv func(string) string, out, errOut io.Writer) commandLine {
 	o := initializer.NewOptions(getenv)
 	var logs telemetry.LogOptions
 	fs := pflag.NewFlagSet("storage-initializer", pflag.ContinueOnError)
@@ -42,7 +42,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) commandLine
 		help()
 		return commandLine{done: true}
 	case err != nil:
-		fmt.Fprintf(out, "%v\nsee storage-initializer --help\n", err)
+		fmt.Fprintf(errOut, "%v\nsee storage-initializer --help\n", err)
 		return commandLine{done: true, code: 2}
 	case *showVersion:
 		fmt.Fprintln(out, version.String())
@@ -50,11 +50,11 @@ func parse(args []string, getenv func(string) string, out io.Writer) commandLine
 	}
 	o.Pairs = fs.Args()
 	if len(o.Pairs) == 0 || len(o.Pairs)%2 != 0 {
-		fmt.Fprint(out, "Usage: storage-initializer [flags] SOURCE DIRECTORY [SOURCE DIRECTORY …]\n")
+		fmt.Fprint(errOut, "Usage: storage-initializer [flags] SOURCE DIRECTORY [SOURCE DIRECTORY …]\n")
 		return commandLine{done: true, code: 1}
 	}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		o.Progress = storage.Bar(out, func() int {
+	if f, ok := errOut.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		o.Progress = storage.Bar(errOut, func() int {
 			w, _, err := term.GetSize(int(f.Fd()))
 			if err != nil {
 				return 80

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,11 +36,17 @@ func TestCommandLine(t *testing.T) {
 		"two pairs":       {[]string{"--parallel", "3", "a", "b", "c", "d"}, false, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			line := parse(tc.args, noEnv, &out)
+			var out, errOut bytes.Buffer
+			line := parse(tc.args, noEnv, &out, &errOut)
 			require.Equal(t, tc.done, line.done)
 			require.Equal(t, tc.code, line.code)
-			require.Contains(t, out.String(), tc.says)
+			if tc.code == 0 {
+				require.Contains(t, out.String(), tc.says)
+				require.Empty(t, errOut.String())
+			} else {
+				require.Contains(t, errOut.String(), tc.says)
+				require.Empty(t, out.String())
+			}
 			if !line.done {
 				require.Equal(t, []string{"a", "b", "c", "d"}, line.options.Pairs)
 				require.Equal(t, 3, line.options.Parallel)
@@ -51,7 +58,7 @@ func TestCommandLine(t *testing.T) {
 // TestHelpTellsTheWholeTruth compares the help with the flags that exist and the variables that the code reads.
 func TestHelpTellsTheWholeTruth(t *testing.T) {
 	var out bytes.Buffer
-	parse([]string{"--help"}, noEnv, &out)
+	parse([]string{"--help"}, noEnv, &out, io.Discard)
 	o := initializer.NewOptions(noEnv)
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.BindFlags(fs)
