@@ -118,8 +118,9 @@ func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server
 		MaxHeaderBytes:    opts.MaxHeaderBytes,
 		Protocols:         &protocols,
 		ConnState:         s.conns.changed,
-		ErrorLog:          zap.NewStdLog(log.Named("http").WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
 	}
+	// What net/http has to say (a listener out of file descriptors, a header written twice) is for the operator.
+	s.http.ErrorLog, _ = zap.NewStdLogAt(log.Named("http"), zap.WarnLevel) // it knows that level
 	return s
 }
 
