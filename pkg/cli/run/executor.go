@@ -30,8 +30,7 @@ const atOnce = 4
 
 // executor does in this process what a cluster would do with the plans.
 type executor struct {
-	models    *serve.Server
-	handler   http.Handler // of models
+	models    *modelServers
 	fetcher   *fetcher
 	board     *board
 	base      func() string // URL of the HTTP port
@@ -47,33 +46,30 @@ type executor struct {
 // apply makes the running services those of the world. Requests to services that stay are not disturbed.
 func (e *executor) apply(ctx context.Context, world *offline.World) {
 	wanted := map[string]bool{}
-	owners := map[string]string{}
+	var candidates []candidate
+	for _, service := range world.Services {
+		w, runtime, err := e.plan(world, service)
+		candidates = append(candidates, candidate{service, w, runtime, err})
+		wanted[service.Object.ID()] = true
+	}
+	e.assign(candidates)
 	var group errgroup.Group
 	group.SetLimit(atOnce)
-	for _, service := range world.Services {
-		id := service.Object.ID()
-		wanted[id] = true
-		w, runtime, err := e.plan(world, service)
-		if err == nil {
-			if other, taken := owners[w.model]; taken {
-				err = refuse("its model is called %s like that of %s, and one port serves a name once; rename one or run it on another port", w.model, other)
-			} else {
-				owners[w.model] = id
-			}
-		}
+	for _, c := range candidates {
+		id := c.service.Object.ID()
 		e.board.set(id, func(r *Row) {
-			r.Kind, r.Name, r.Runtime = "InferenceService", service.Object.Namespace+"/"+service.Object.Name, runtime
+			r.Kind, r.Name, r.Runtime = "InferenceService", c.service.Object.Namespace+"/"+c.service.Object.Name, c.runtime
 			if r.Phase == "" {
 				r.Phase = Planned
 			}
 		})
-		if err != nil {
+		if c.err != nil {
 			e.drop(id)
-			e.fail(id, err)
+			e.fail(id, c.err)
 			continue
 		}
 		group.Go(func() error {
-			e.deploy(ctx, id, w)
+			e.deploy(ctx, id, c.work)
 			return nil
 		})
 	}
@@ -83,6 +79,7 @@ func (e *executor) apply(ctx context.Context, world *offline.World) {
 		e.board.remove(id)
 	}
 	e.route(world)
+	e.promote(ctx, world)
 }
 
 // plan turns a service into work with the controller's own code.
@@ -141,25 +138,30 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 		return
 	}
 	e.board.set(id, func(r *Row) { r.Phase, r.Detail = Loading, source })
-	format := w.format
-	if w.proba {
-		format += probaSuffix
-	}
-	err = e.models.Add(ctx, serve.Model{Name: w.model, Path: dir, Engine: format, Options: engine.Options{Threads: w.threads}})
-	if err != nil {
-		e.keepOr(id, old, fmt.Errorf("load: %w", err))
+	w.dir = dir
+	if err := e.load(ctx, w); err != nil {
+		e.keepOr(id, old, fmt.Errorf("load the model of %s: %w", source, err))
 		return
 	}
 	e.mu.Lock()
 	e.served[id] = w
 	e.mu.Unlock()
-	if old != nil && old.model != w.model {
-		_ = e.models.Remove(old.model) // it was there: the new one is beside it
+	if old != nil && old.place() != w.place() {
+		_ = e.models.remove(old.place()) // it was there: the new one is beside it
 	}
 	e.board.set(id, func(r *Row) {
 		r.Phase, r.Detail, r.Notes = Ready, "", w.notes
 		r.Model, r.URL, r.Host = w.format, e.base()+w.path(), w.host
 	})
+}
+
+// load opens the fetched files of w at its place.
+func (e *executor) load(ctx context.Context, w *work) error {
+	format := w.format
+	if w.proba {
+		format += probaSuffix
+	}
+	return e.models.add(ctx, w.server, serve.Model{Name: w.model, Path: w.dir, Engine: format, Options: engine.Options{Threads: w.threads}})
 }
 
 // keepOr tells a failure; what was served before goes on being served. The end of the run is no failure of a service.
@@ -181,7 +183,7 @@ func (e *executor) drop(id string) {
 	delete(e.served, id)
 	e.mu.Unlock()
 	if w != nil {
-		if err := e.models.Remove(w.model); err != nil {
+		if err := e.models.remove(w.place()); err != nil {
 			e.log.Warn("remove a model", zap.String("model", w.model), zap.Error(err))
 		}
 	}
@@ -206,10 +208,17 @@ func (w *work) same(o *work) bool {
 		slices.Equal(w.sources, o.sources) && reflect.DeepEqual(w.env, o.env) && slices.Equal(w.hosts, o.hosts)
 }
 
+// place is where the model of w is loaded.
+func (w *work) place() place { return place{w.server, w.model} }
+
 // path is where a request goes: V1 unless the service is planned for V2 only.
 func (w *work) path() string {
-	if w.protocol == "v2" || w.protocol == "grpc-v2" {
-		return "/v2/models/" + w.model + "/infer"
+	prefix := ""
+	if w.server > 0 {
+		prefix = pathPrefix + w.service.Object.Namespace + "/" + w.service.Object.Name
 	}
-	return "/v1/models/" + w.model + ":predict"
+	if w.protocol == "v2" || w.protocol == "grpc-v2" {
+		return prefix + "/v2/models/" + w.model + "/infer"
+	}
+	return prefix + "/v1/models/" + w.model + ":predict"
 }

@@ -44,7 +44,7 @@ func (e *executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	e.handler.ServeHTTP(w, r)
+	e.models.handler(0).ServeHTTP(w, r)
 }
 
 func hostOf(hostport string) string {
@@ -75,7 +75,7 @@ func (e *executor) route(world *offline.World) {
 	}
 	e.mu.Unlock()
 	for key, w := range served {
-		h := only(w.model, e.handler)
+		h := only(w.model, e.models.handler(w.server))
 		for _, host := range w.hosts {
 			table.hosts[strings.ToLower(host)] = h
 		}

@@ -106,6 +106,8 @@ func (o *Options) validate() error {
 		return exit.Errorf(exit.Usage, "--grpc-port %d is no port", o.GRPCPort)
 	case o.Port != 0 && o.Port == o.GRPCPort:
 		return exit.Errorf(exit.Usage, "--port and --grpc-port are both %d; gRPC needs a port of its own", o.Port)
+	case o.DrainTimeout < 0:
+		return exit.Errorf(exit.Usage, "--drain-timeout %s is negative; 0 cuts running requests off at once", o.DrainTimeout)
 	case o.Output == output.YAML:
 		return exit.Errorf(exit.Usage, "--output yaml has no form for events; use json")
 	}
@@ -145,8 +147,11 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 		}
 		return exit.Errorf(exit.Failed, "%w", err)
 	}
-	s.say("listening", fmt.Sprintf("listening on %s (V1, V2) and %s (gRPC)", s.base(), s.grpcAddress()),
-		map[string]any{"url": s.base(), "grpc": s.grpcAddress()})
+	where := "listening on " + s.base() + " (V1, V2)"
+	if s.o.GRPCPort >= 0 {
+		where += " and " + s.grpcAddress() + " (gRPC)"
+	}
+	s.say("listening", where, map[string]any{"url": s.base(), "grpc": s.grpcAddress()})
 	return s.serve(ctx, world)
 }
 
@@ -163,10 +168,11 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 		return nil, exit.Errorf(exit.Usage, "%w", err)
 	}
 	s := &session{o: o, streams: streams, log: log, board: newBoard()}
-	models := serve.New(serve.Options{Engines: engines(), Log: log, Docs: true})
+	models := newModelServers(func() *serve.Server {
+		return serve.New(serve.Options{Engines: engines(), Log: log, Docs: true})
+	})
 	s.exec = &executor{
 		models:  models,
-		handler: models.Handler(),
 		fetcher: &fetcher{cache: o.CacheDir, claims: o.Claims, log: log},
 		board:   s.board,
 		base:    s.base,
@@ -174,17 +180,17 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 		served:  map[string]*work{},
 	}
 	s.exec.transport = s.exec.loopback(func() string { return s.server.HTTPAddr().String() })
-	grpcServer := grpc.NewServer(models.GRPCOptions()...)
-	models.RegisterGRPC(grpcServer)
+	grpcServer := grpc.NewServer(models.main().GRPCOptions()...)
+	models.main().RegisterGRPC(grpcServer)
 	options := httpserver.Options{
 		HTTP:         httpserver.Endpoint{Addr: net.JoinHostPort(o.Address, strconv.Itoa(o.Port)), Flag: "--port"},
-		DrainTimeout: o.DrainTimeout,
+		DrainTimeout: max(o.DrainTimeout, time.Nanosecond), // there, 0 means the default
 	}
 	if o.GRPCPort >= 0 {
 		options.GRPC = httpserver.Endpoint{Addr: net.JoinHostPort(o.Address, strconv.Itoa(o.GRPCPort)), Flag: "--grpc-port"}
 	}
 	s.server = httpserver.New(options, s.exec, grpcServer, log)
-	s.server.OnDrain(models.Drain)
+	s.server.OnDrain(models.drain)
 	s.server.OnDrain(func() {
 		s.board.say(func() { s.say("draining", "stopping; running requests may finish", map[string]any{}) })
 	})
@@ -227,7 +233,7 @@ func (s *session) serve(parent context.Context, world *offline.World) error {
 	cancel()
 	<-worker
 	show.stop()
-	s.exec.models.Close()
+	s.exec.models.close()
 	if err != nil {
 		return exit.Errorf(exit.Failed, "%w", err)
 	}
@@ -248,7 +254,7 @@ func (s *session) work(ctx context.Context, world *offline.World, giveUp func())
 	if ctx.Err() != nil {
 		return
 	}
-	if err := s.exec.models.Start(ctx); err != nil {
+	if err := s.exec.models.main().Start(ctx); err != nil {
 		s.log.Error("start the model server", zap.Error(err)) // it has no models of its own to fail on
 	}
 	ready, bad := counts(s.board.snapshot())
@@ -314,7 +320,7 @@ func reachable(addr net.Addr) string {
 	if !ok {
 		return addr.String()
 	}
-	if tcp.IP.IsLoopback() || tcp.IP.IsUnspecified() {
+	if tcp.IP.IsUnspecified() || (tcp.IP.IsLoopback() && tcp.IP.To4() != nil) {
 		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
 	}
 	return tcp.String()

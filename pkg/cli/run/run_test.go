@@ -210,7 +210,7 @@ func TestOneBadServiceDoesNotStopTheOthers(t *testing.T) {
 		return fmt.Sprint(r.rows["default/"+name]["phase"], ": ", r.rows["default/"+name]["detail"])
 	}
 	require.Contains(t, detail("absent"), "Failed: fetch s3://kserve-samples/nothing: ")
-	require.Contains(t, detail("mistaken"), "Failed: load: ")
+	require.Contains(t, detail("mistaken"), "Failed: load the model of s3://kserve-samples/iris: ")
 	require.Equal(t, "Refused: spec.transformer runs the container image me/mine:1, and kserve run starts no containers; apply the service to a cluster, or remove spec.transformer to serve the model alone", detail("transformed"))
 	require.Contains(t, detail("elsewhere"), "Refused: ClusterServingRuntime kserve-tensorflow-serving runs the container image")
 	_, body := post(t, r.url+"/v1/models/proba:predict", "", `{"instances":[[6.8,2.8,4.8,1.4]]}`)
@@ -274,6 +274,43 @@ func TestWatchReplacesWithoutLosingARequest(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, code)
 	code, _ = post(t, r.url+"/v1/models/renamed:predict", "", row)
 	require.Equal(t, http.StatusOK, code)
+	require.NoError(t, r.end())
+}
+
+func TestTheSameNameInTwoNamespacesIsTwoServices(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "iris.yaml")
+	other := strings.ReplaceAll(string(read(t, samplesDir+"/iris.yaml")), "name: sklearn-iris", "name: iris\n  namespace: other")
+	other = strings.ReplaceAll(other, "s3://kserve-samples/iris", "s3://kserve-samples/iris-other")
+	require.Contains(t, other, "namespace: other\n")
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "---\n"+other)
+	r := start(t, Options{Files: []string{file}, Watch: true})
+	serving := r.until("serving")
+	require.EqualValues(t, 2, serving["ready"], r.rows)
+	row := `{"instances":[[6.8,2.8,4.8,1.4]]}`
+	answers := func(url, host, want string) {
+		t.Helper()
+		_, body := post(t, url, host, row)
+		require.JSONEq(t, want, body)
+	}
+	const one, zero = `{"predictions":[1]}`, `{"predictions":[0]}`
+	answers(r.url+"/v1/models/iris:predict", "", one)
+	answers(r.url+"/v1/models/iris:predict", "iris.default.example.com", one)
+	answers(r.url+"/v1/models/iris:predict", "iris.other.example.com", zero)
+	answers(r.url+"/v1/models/iris:predict", "iris.other.svc.cluster.local", zero)
+	answers(r.url+"/serving/other/iris/v1/models/iris:predict", "", zero)
+	require.Equal(t, r.url+"/serving/other/iris/v1/models/iris:predict", r.rows["other/iris"]["url"])
+	require.Contains(t, fmt.Sprint(r.rows["other/iris"]["notes"]), "its model is called iris like that of inferenceservice/iris")
+
+	// Once the first is gone the name is free, and the other one takes it.
+	require.NoError(t, os.WriteFile(file, []byte(other), 0o600))
+	require.EqualValues(t, 1, r.until("serving")["ready"])
+	answers(r.url+"/v1/models/iris:predict", "", zero)
+	answers(r.url+"/v1/models/iris:predict", "iris.other.example.com", zero)
+
+	// The same when a service moves to another namespace: dropping the old one must not take the new one's model away.
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "")
+	require.EqualValues(t, 1, r.until("serving")["ready"])
+	answers(r.url+"/v1/models/iris:predict", "", one)
 	require.NoError(t, r.end())
 }
 

@@ -26,6 +26,8 @@ type work struct {
 	service offline.Service
 	// model is the name in the URLs, format the engine to open the files with.
 	model    string
+	server   int // of the process's model servers, and dir the fetched files
+	dir      string
 	format   string
 	threads  int
 	proba    bool
