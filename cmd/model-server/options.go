@@ -81,6 +81,7 @@ func (o *options) BindFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.server.Server.CertFile, handoff.FlagSSLCertFile, o.server.Server.CertFile, "certificate file: REST becomes HTTPS, on port "+strconv.Itoa(handoff.HTTPSPort)+" unless --"+handoff.FlagHTTPPort+" is given")
 	fs.StringVar(&o.server.Server.KeyFile, handoff.FlagSSLKeyFile, o.server.Server.KeyFile, "the certificate's key file")
 	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
+	fs.Int64Var(&o.server.MaxBodies, "max_bodies_bytes", httpserver.DefaultMaxHeld, "memory of all request bodies above 1 MiB at once; more are answered 429")
 	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when its body stops for this long")
 	fs.IntVar(&o.server.Running, "max_running", 0, "predictions of one model that run at once; 0: 8 for each core, at least 64")
 	fs.IntVar(&o.server.Queue, "max_queue", 1024, "predictions of one model that may wait; more are answered 429")
@@ -188,6 +189,7 @@ func (o *options) validateLimits() error {
 		value, least int64
 	}{
 		{"max_body_bytes", o.server.MaxBody, 1},
+		{"max_bodies_bytes", o.server.MaxBodies, 1},
 		{"max_header_bytes", int64(o.server.Server.MaxHeaderBytes), 1},
 		{"max_running", int64(o.server.Running), 0},
 		{"max_queue", int64(o.server.Queue), 1},

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
@@ -21,6 +22,7 @@ import (
 const (
 	DefaultMaxBody = 64 << 20
 	DefaultStall   = 30 * time.Second
+	DefaultMaxHeld = 1 << 30
 )
 
 // firstRead is how much memory a request gets on its word alone: a declared length above it is believed as it arrives.
@@ -32,18 +34,62 @@ type Bodies struct {
 	MaxBytes int64
 	// Stall is how long a client may send nothing before the request is given up. Default DefaultStall.
 	Stall time.Duration
+	// MaxHeld bounds the memory of all bodies that are held at once, between Read and Release, for clients are not counted and each may
+	// send MaxBytes. Small bodies do not count. Default no bound: it is for callers that call Release.
+	MaxHeld int64
 
+	held  atomic.Int64
 	gzips sync.Pool
 }
 
+// weight is what a body of this capacity counts for in MaxHeld.
+func weight(capacity int) int64 {
+	if capacity <= firstRead {
+		return 0
+	}
+	return int64(capacity)
+}
+
+// Release tells that a body which Read returned without an error is not used any more.
+func (b *Bodies) Release(dst []byte) {
+	if n := weight(cap(dst)); n > 0 && b.MaxHeld > 0 {
+		b.held.Add(-n)
+	}
+}
+
+// hold counts a body that grew from was; it is false, and nothing is counted, when there is no room for it.
+func (b *Bodies) hold(was, is, limit int64) bool {
+	if is == was || b.MaxHeld <= 0 {
+		return true
+	}
+	// One body always fits, whatever the limits are.
+	if b.held.Add(is-was) > max(b.MaxHeld, 2*limit) {
+		b.held.Add(was - is)
+		return false
+	}
+	return true
+}
+
 // Read appends the whole body to dst[:0] and returns it; the caller owns the memory and may pass it in again. Gzip is
-// decompressed. Errors are *protocol.Error: TooLarge, UnsupportedType for another encoding, SlowClient, Invalid.
+// decompressed. Errors are *protocol.Error: TooLarge, UnsupportedType for another encoding, SlowClient, Invalid,
+// TooMany when MaxHeld is reached.
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, dst []byte) ([]byte, error) {
 	limit := b.MaxBytes
 	if limit <= 0 {
 		limit = DefaultMaxBody
 	}
 	dst = dst[:0]
+	if !b.hold(0, weight(cap(dst)), limit) {
+		return dst, b.explain(w, errFull, 0, limit)
+	}
+	dst, err := b.read(w, r, dst, limit)
+	if err != nil {
+		b.Release(dst)
+	}
+	return dst, err
+}
+
+func (b *Bodies) read(w http.ResponseWriter, r *http.Request, dst []byte, limit int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return dst, nil
 	}
@@ -71,7 +117,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, dst []byte) ([]byt
 	if compressed {
 		dst, err = b.gunzip(&body, dst, limit)
 	} else {
-		dst, err = readAll(&body, dst, r.ContentLength, limit)
+		dst, err = b.readAll(&body, dst, r.ContentLength, limit)
 	}
 	if err != nil {
 		return dst, b.explain(w, err, int64(len(dst)), limit)
@@ -82,6 +128,10 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, dst []byte) ([]byt
 
 func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) error {
 	switch {
+	case errors.Is(err, errFull):
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", "1")
+		return protocol.Errorf(protocol.TooMany, "the server holds %d bytes of request bodies already; retry later", b.held.Load())
 	case errors.Is(err, errTooLarge):
 		w.Header().Set("Connection", "close")
 		return protocol.Errorf(protocol.TooLarge, "the body has more than the %d bytes that this server accepts", limit)
@@ -101,10 +151,13 @@ func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) err
 	}
 }
 
-var errTooLarge = errors.New("body too large")
+var (
+	errTooLarge = errors.New("body too large")
+	errFull     = errors.New("too many bodies")
+)
 
 // readAll reads to the end. length is what the client declared, -1 when it did not.
-func readAll(body io.Reader, dst []byte, length, limit int64) ([]byte, error) {
+func (b *Bodies) readAll(body io.Reader, dst []byte, length, limit int64) ([]byte, error) {
 	want := int64(512)
 	if length > 0 {
 		want = min(length, firstRead)
@@ -120,7 +173,11 @@ func readAll(body io.Reader, dst []byte, length, limit int64) ([]byte, error) {
 			if length > 0 {
 				more = min(more, length-int64(len(dst)))
 			}
-			dst = grow(dst, int(min(max(more, 512), limit+1)))
+			more = min(max(more, 512), limit+1-int64(len(dst)))
+			if !b.hold(weight(cap(dst)), weight(len(dst)+int(more)), limit) {
+				return dst, errFull
+			}
+			dst = grow(dst, int(more))
 		}
 		n, err := body.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
@@ -169,7 +226,7 @@ func (b *Bodies) gunzip(body io.Reader, dst []byte, limit int64) ([]byte, error)
 		}
 		return dst, err
 	}
-	dst, err = readAll(z, dst, -1, limit)
+	dst, err = b.readAll(z, dst, -1, limit)
 	b.gzips.Put(z)
 	return dst, err
 }

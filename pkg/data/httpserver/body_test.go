@@ -155,3 +155,46 @@ func BenchmarkReadBody(b *testing.B) {
 		}
 	}
 }
+
+func TestBodiesThatAreHeldAtOnceHaveALimit(t *testing.T) {
+	const size = 3 << 20
+	large, small := strings.Repeat("x", size), strings.Repeat("x", 1000)
+	read := func(b *httpserver.Bodies, body string, dst []byte) ([]byte, error) {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		r.ContentLength = -1
+		return b.Read(httptest.NewRecorder(), r, dst)
+	}
+	b := &httpserver.Bodies{MaxBytes: size, MaxHeld: 3 * size}
+	var held [][]byte
+	for {
+		body, err := read(b, large, nil)
+		if err != nil {
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, protocol.TooMany, e.Code)
+			break
+		}
+		held = append(held, body)
+		require.Less(t, len(held), 10, "there is no limit")
+	}
+	require.NotEmpty(t, held)
+	_, err := read(b, small, nil)
+	require.NoError(t, err, "small bodies do not count")
+
+	b.Release(held[0])
+	again, err := read(b, large, held[0])
+	require.NoError(t, err, "there is room again, and memory that is used again counts once")
+	_, err = read(b, large, nil)
+	require.Error(t, err)
+	b.Release(again)
+	for range 10 {
+		_, err = read(b, large+"x", nil)
+		var e *protocol.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, protocol.TooLarge, e.Code, "a body that is refused is not held")
+	}
+
+	one := &httpserver.Bodies{MaxBytes: size, MaxHeld: 1}
+	_, err = read(one, large, nil)
+	require.NoError(t, err, "one body always fits")
+}

@@ -180,6 +180,7 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
 		return s.refuse(w, m, err)
 	}
+	defer s.bodies.Release(sc.body)
 	t := timing{began: time.Now()}
 	req, err := sc.v1.Decode(sc.body)
 	if err != nil {
@@ -209,6 +210,7 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
 		return s.refuse(w, m, err)
 	}
+	defer s.bodies.Release(sc.body)
 	if kind := r.Header.Get("Content-Type"); kind == "" || protocol.IsJSON(kind) {
 		if _, err := sc.v1.Decode(sc.body); err != nil {
 			return s.refuse(w, m, err)
@@ -224,6 +226,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
 		return s.refuse(w, nil, err)
 	}
+	defer s.bodies.Release(sc.body)
 	t := timing{began: time.Now()}
 	req, err := sc.v2.Decode(sc.body, v2.Options{
 		Model: target.name, ContentType: r.Header.Get("Content-Type"), HeaderLength: r.Header.Get(v2.HeaderLength),

@@ -54,6 +54,8 @@ type Options struct {
 
 	// MaxBody bounds a request body, after decompression. Default httpserver.DefaultMaxBody.
 	MaxBody int64
+	// MaxBodies bounds the memory of all request bodies above 1 MiB at once. Default httpserver.DefaultMaxHeld.
+	MaxBodies int64
 	// BodyStall is how long a client may stop in the middle of a body. Default httpserver.DefaultStall.
 	BodyStall time.Duration
 	// Running bounds the predictions of one model that run at once; Queue those that wait. More are refused with 429.
@@ -76,6 +78,7 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.ModelName = cmp.Or(o.ModelName, "model")
+	o.MaxBodies = cmp.Or(o.MaxBodies, httpserver.DefaultMaxHeld)
 	o.Running = cmp.Or(o.Running, max(64, 8*runtime.GOMAXPROCS(0)))
 	o.Queue = cmp.Or(o.Queue, 1024)
 	o.QueueTimeout = cmp.Or(o.QueueTimeout, 30*time.Second)

@@ -383,6 +383,19 @@ func TestBodiesHaveALimit(t *testing.T) {
 	require.Equal(t, "gzip", resp.Header.Get("Accept-Encoding"))
 }
 
+func TestRoomForBodiesIsGivenBack(t *testing.T) {
+	_, url := started(t, "sum", serve.Options{MaxBody: 3 << 20, MaxBodies: 1})
+	blanks := strings.Repeat(" ", 2<<20)
+	for path, body := range map[string]string{"/v1/models/m:predict": v1Body, "/v1/models/m:explain": v1Body, "/v2/models/m/infer": v2Body} {
+		for range 5 {
+			resp, text := do(t, http.MethodPost, url+path, body+blanks, "Content-Type", "application/json")
+			require.NotEqual(t, http.StatusTooManyRequests, resp.StatusCode, text)
+			resp, text = do(t, http.MethodPost, url+path, body+blanks+"x", "Content-Type", "application/json")
+			require.Equal(t, http.StatusBadRequest, resp.StatusCode, text)
+		}
+	}
+}
+
 func TestProbabilitiesAreAnswered(t *testing.T) {
 	_, url := started(t, "sum", serve.Options{Proba: true})
 	_, body := do(t, http.MethodPost, url+"/v1/models/m:predict", v1Body)

@@ -54,7 +54,7 @@ func New(opts Options) *Server {
 		health:  health.NewServer(),
 	}
 	s.lasting, s.drained = context.WithCancel(context.Background())
-	s.bodies.MaxBytes, s.bodies.Stall = opts.MaxBody, opts.BodyStall
+	s.bodies.MaxBytes, s.bodies.MaxHeld, s.bodies.Stall = opts.MaxBody, opts.MaxBodies, opts.BodyStall
 	s.scopes.New = func() any { return &scope{} }
 	s.models = repository.New(repository.Options{
 		Engines:       opts.Engines,
