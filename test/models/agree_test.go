@@ -93,7 +93,7 @@ func grpcTo(t *testing.T, s *serve.Server) inferencev2.GRPCInferenceServiceClien
 	s.RegisterGRPC(server)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	go server.Serve(listener) //nolint:errcheck // it ends with the test
+	go server.Serve(listener)
 	t.Cleanup(server.Stop)
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func rows(x *tensor.Tensor) string {
 			b.WriteByte(',')
 		}
 		switch f := x.Float64(i); {
-		case f != f: //nolint:gocritic,staticcheck // NaN
+		case f != f: // NaN
 			b.WriteString("null")
 		case x.Type == tensor.FP64:
 			text := strconv.FormatFloat(f, 'g', -1, 64)
@@ -203,6 +203,7 @@ func rows(x *tensor.Tensor) string {
 }
 
 func (w *wires) v1(t *testing.T, x *tensor.Tensor) string {
+	t.Helper()
 	resp, text := w.post(t, "/v1/models/m:predict", `{"instances":`+rows(x)+`}`, "Content-Type", "application/json")
 	if resp.StatusCode != http.StatusOK {
 		return refusal(t, resp.StatusCode, text)
@@ -213,6 +214,7 @@ func (w *wires) v1(t *testing.T, x *tensor.Tensor) string {
 }
 
 func (w *wires) v2JSON(t *testing.T, x *tensor.Tensor) string {
+	t.Helper()
 	body := fmt.Sprintf(`{"inputs":[{"name":"input-0","shape":[%d,%d],"datatype":%q,"data":%s}]}`, x.Shape[0], x.Shape[1], x.Type, rows(x))
 	resp, text := w.post(t, "/v2/models/m/infer", body, "Content-Type", "application/json")
 	if resp.StatusCode != http.StatusOK {
@@ -228,6 +230,7 @@ func (w *wires) v2JSON(t *testing.T, x *tensor.Tensor) string {
 }
 
 func (w *wires) v2Binary(t *testing.T, x *tensor.Tensor) string {
+	t.Helper()
 	head := fmt.Sprintf(`{"parameters":{"binary_data_output":true},"inputs":[{"name":"input-0","shape":[%d,%d],"datatype":%q,"parameters":{"binary_data_size":%d}}]}`,
 		x.Shape[0], x.Shape[1], x.Type, len(x.Raw()))
 	resp, text := w.post(t, "/v2/models/m/infer", head+string(x.Raw()), "Content-Type", "application/octet-stream", v2.HeaderLength, strconv.Itoa(len(head)))
@@ -280,6 +283,7 @@ func rawElements(t *testing.T, datatype string, shape []int64, raw []byte, dst [
 }
 
 func (w *wires) grpc(t *testing.T, x *tensor.Tensor, raw bool) string {
+	t.Helper()
 	in := &inferencev2.ModelInferRequest{ModelName: "m", Inputs: []*inferencev2.ModelInferRequest_InferInputTensor{{Name: "input-0", Datatype: x.Type.String(), Shape: x.Shape}}}
 	if raw {
 		in.RawInputContents = [][]byte{x.Raw()}

@@ -198,7 +198,7 @@ func (in *input) column(name string, at int) (*tensor.Tensor, error) {
 }
 
 // tensorTypes are the tensor types of NumPy's dtypes.
-var tensorTypes = map[string]tensor.Type{ //nolint:gochecknoglobals // a constant table
+var tensorTypes = map[string]tensor.Type{
 	"float64": tensor.FP64, "float32": tensor.FP32, "float16": tensor.FP16, "bool": tensor.Bool, "str": tensor.Bytes, "object": tensor.Bytes,
 	"int64": tensor.Int64, "int32": tensor.Int32, "int16": tensor.Int16, "int8": tensor.Int8,
 	"uint64": tensor.Uint64, "uint32": tensor.Uint32, "uint16": tensor.Uint16, "uint8": tensor.Uint8,

@@ -155,6 +155,7 @@ func (c *call) element(got *tensor.Tensor, i int, want any) error {
 			return fmt.Errorf("element %d of shape %v: got %s, want %v", i, got.Shape, g, want)
 		}
 		return nil
+	default:
 	}
 	w, err := number(want)
 	if err != nil {

@@ -199,12 +199,12 @@ func allocated() uint64 {
 }
 
 // interesting are integers at which bounds lie.
-var interesting = []int64{0, 1, 2, -1, 7, 255, 256, 0x7fff, 0x7fffffff, -0x80000000, 1 << 31, 1 << 40, 1 << 62, math.MaxInt64, math.MinInt64} //nolint:gochecknoglobals // a constant table
+var interesting = []int64{0, 1, 2, -1, 7, 255, 256, 0x7fff, 0x7fffffff, -0x80000000, 1 << 31, 1 << 40, 1 << 62, math.MaxInt64, math.MinInt64}
 
-var numbers = regexp.MustCompile(`-?[0-9][0-9.eE+-]*`) //nolint:gochecknoglobals // compiled once
+var numbers = regexp.MustCompile(`-?[0-9][0-9.eE+-]*`)
 
 // words replace a number in a text.
-var words = []string{"-1", "0", "1", "2", "3", "255", "1e308", "nan", "NaN", "-inf", "Infinity", "2147483647", "-2147483648", "9223372036854775807", "1e999999", "1000000", "", "x", "[]", "{}", "null", `"a"`} //nolint:gochecknoglobals // a constant table
+var words = []string{"-1", "0", "1", "2", "3", "255", "1e308", "nan", "NaN", "-inf", "Infinity", "2147483647", "-2147483648", "9223372036854775807", "1e999999", "1000000", "", "x", "[]", "{}", "null", `"a"`}
 
 // change makes one change.
 func (m *mutator) change(r *rand.Rand, o original, data []byte) []byte {

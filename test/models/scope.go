@@ -46,7 +46,7 @@ func (c *testCase) outside() string {
 	if err != nil {
 		return ""
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return ""

@@ -103,9 +103,6 @@ func instance(g Global) bool {
 	return className(g)
 }
 
-// lowerClasses are modules whose classes have lower-case names.
-var lowerClasses = []string{"scipy.sparse", "scipy.stats", "scipy.interpolate", "numpy.random", "numpy.ma"} //nolint:gochecknoglobals // a constant table
-
 func className(g Global) bool {
 	name := strings.TrimLeft(g.Name, "_")
 	if name == "" {

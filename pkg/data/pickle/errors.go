@@ -6,7 +6,7 @@ package pickle
 import "fmt"
 
 // Refused is returned for a well-formed file that names something outside the allow list.
-type Refused struct {
+type Refused struct { //nolint:errname // pickle.Refused says it
 	// Name is the full name: "os.system", "my_company.models.ChurnModel".
 	Name   string
 	Offset int64
@@ -18,7 +18,7 @@ func (e *Refused) Error() string {
 }
 
 // Damaged is returned for a file that is no pickle, breaks off, contradicts itself or asks for too much.
-type Damaged struct {
+type Damaged struct { //nolint:errname // pickle.Damaged says it
 	Offset int64
 	Reason string
 	Cause  error

@@ -43,6 +43,7 @@ func walk(v any, seen map[unsafe.Pointer]bool) {
 }
 
 func fuzz(f *testing.F, limit int, keep func(string) bool) {
+	f.Helper()
 	files, _ := filepath.Glob(filepath.Join(models, "bad", "*", "model", "model.*"))
 	more, _ := filepath.Glob(filepath.Join(models, "sklearn-ser-*", "model", "model.*"))
 	for _, file := range append(files, more...) {

@@ -144,7 +144,7 @@ func (m *machine) sideArray(o *Object) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	beside := &machine{source: newSource(f, -1, m.budget)}
 	head, err := beside.npyHeader()
 	if err != nil {
@@ -179,7 +179,7 @@ func (m *machine) compressedSideArray(o *Object) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	r, _, err := decompress(f, -1, m.budget)
 	if err != nil {
 		return nil, fmt.Errorf("in %s: %w", name, err)

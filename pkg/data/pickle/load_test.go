@@ -14,13 +14,13 @@ import (
 
 const models = "../../../test/data/models"
 
-func loadFile(t testing.TB, path string) (any, error) {
-	t.Helper()
+func loadFile(tb testing.TB, path string) (any, error) {
+	tb.Helper()
 	f, err := os.Open(path)
-	require.NoError(t, err)
-	defer f.Close() //nolint:errcheck // only read
+	require.NoError(tb, err)
+	defer f.Close()
 	info, err := f.Stat()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return Load(f, Options{Size: info.Size(), Side: func(name string) (io.ReadCloser, error) {
 		return os.Open(filepath.Join(filepath.Dir(path), name))
 	}})

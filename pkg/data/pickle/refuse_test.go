@@ -16,7 +16,7 @@ import (
 )
 
 // readable are the files whose pickle is sound: it is the engine that refuses what they hold.
-var readable = map[string]bool{ //nolint:gochecknoglobals // a constant table
+var readable = map[string]bool{
 	"bomb-memo-index":           true,
 	"bomb-memo-doubling":        true,
 	"inconsistent-coef":         true,

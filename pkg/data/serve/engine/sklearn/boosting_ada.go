@@ -202,11 +202,11 @@ func (e *adaClassifier) vote(c *call, i int, x, scores *table) error {
 			return err
 		}
 		for r := range x.rows {
-			row, sum := p.row(r), 0.0
+			row := p.row(r)
 			for j, v := range row {
 				row[j] = math.Log(max(v, 0x1p-52))
 			}
-			sum = pairwise(row)
+			sum := pairwise(row)
 			for j, v := range row {
 				scores.row(r)[e.own[i][j]] += float64(k-1) * (v - 1/float64(k)*sum)
 			}

@@ -102,7 +102,7 @@ func (e *ordinal) run(c *call, _ string, x *table) (*table, error) {
 		col := x.column(j)
 		for i := range x.rows {
 			v := col.cell(i)
-			if v.kind == floatCell && v.num-v.num != 0 && v.num == v.num { //nolint:gocritic,staticcheck // infinity
+			if v.kind == floatCell && v.num-v.num != 0 && v.num == v.num { // infinity
 				return nil, protocol.Errorf(protocol.Invalid, "%s does not take infinity: row %d, column %s", e.class, i, columnName(x, j))
 			}
 			at := k.find(v)

@@ -124,7 +124,7 @@ func checkFinite(f *fitted, y *table, allow finite) error {
 		if v-v == 0 {
 			continue
 		}
-		isNaN := v != v //nolint:gocritic,staticcheck // the fastest test for NaN
+		isNaN := v != v // the fastest test for NaN
 		if isNaN && allow == allowNaN {
 			continue
 		}

@@ -160,9 +160,9 @@ func (a *attrs) selector(name string, columns any, indices *pickle.Dict, known [
 			break
 		}
 		data, _ := v.Attr("data") // the remainder, a list with a note
-		a.list(&s, name, data, known)
+		a.list(&s, name, data)
 	default:
-		a.list(&s, name, columns, known)
+		a.list(&s, name, columns)
 	}
 	byName = byName || s.names != nil
 	if indices != nil {
@@ -232,7 +232,7 @@ func intItems(v any) ([]int, bool) {
 }
 
 // list reads columns given as names, positions or a mask.
-func (a *attrs) list(s *selector, name string, v any, known []string) {
+func (a *attrs) list(s *selector, name string, v any) {
 	items, ok := pickle.Items(v)
 	if !ok {
 		a.fail("transformers_", "the columns of %s are %s", name, pickle.Kind(v))
@@ -307,7 +307,7 @@ func (a *attrs) slice(s *selector, name string, o *pickle.Object, known []string
 func (t *columnTransformer) methods() []string { return []string{transform} }
 
 func (t *columnTransformer) run(c *call, _ string, x *table) (*table, error) {
-	if x.names == nil && !(t.more && x.cols > t.n) || t.n > 0 && x.cols < t.n && !t.namesOnly() {
+	if x.names == nil && (!t.more || x.cols <= t.n) || t.n > 0 && x.cols < t.n && !t.namesOnly() {
 		if err := t.checkShape(x); err != nil {
 			return nil, err
 		}
@@ -377,7 +377,7 @@ func (p *columnPart) pick(c *call, t *columnTransformer, x *table) (*table, erro
 		return nil, protocol.Errorf(protocol.Invalid, "%s picks columns by name (%s): send named columns, not an array", t.class, listed(p.selector.names))
 	}
 	for i := range n {
-		j := 0
+		var j int
 		if byName {
 			if j = slices.Index(x.names, p.selector.names[i]); j < 0 {
 				return nil, protocol.Errorf(protocol.Invalid, "%s needs the column %q, got %s", t.class, p.selector.names[i], listed(x.names))

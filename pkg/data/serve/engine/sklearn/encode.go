@@ -71,11 +71,12 @@ func (k *categories) find(c cell) int32 {
 		return k.none
 	case nanCell:
 		return k.nan
+	default:
+		if i, ok := k.number[c.num]; ok {
+			return i
+		}
+		return -1
 	}
-	if i, ok := k.number[c.num]; ok {
-		return i
-	}
-	return -1
 }
 
 // oneHot makes a column of zeros and ones for each category.
@@ -86,10 +87,9 @@ type oneHot struct {
 	errorUnknown bool
 	errorNaN     bool // before 0.24 a missing value was an error
 	// legacy is the way of 0.20 and 0.21 with integers: categories are 0 to a limit, of which only those seen have a column.
-	legacy     bool
-	typ        dtype
-	frame      bool
-	plainNames bool
+	legacy bool
+	typ    dtype
+	frame  bool
 }
 
 type oneHotColumn struct {
@@ -300,12 +300,12 @@ func cellText(c cell) string {
 			return "True"
 		}
 		return "False"
+	default:
+		if c.num == float64(int64(c.num)) {
+			return strconv.FormatFloat(c.num, 'f', 1, 64)
+		}
+		return strconv.FormatFloat(c.num, 'g', -1, 64)
 	}
-	s := strconv.FormatFloat(c.num, 'g', -1, 64)
-	if c.num == float64(int64(c.num)) {
-		s = strconv.FormatFloat(c.num, 'f', 1, 64)
-	}
-	return s
 }
 
 func (e *oneHot) methods() []string { return []string{transform} }
@@ -335,7 +335,7 @@ func (e *oneHot) run(c *call, _ string, x *table) (*table, error) {
 		col := x.column(j)
 		for i := range x.rows {
 			v := col.cell(i)
-			if v.kind == floatCell && v.num-v.num != 0 && v.num == v.num { //nolint:gocritic,staticcheck // infinity
+			if v.kind == floatCell && v.num-v.num != 0 && v.num == v.num { // infinity
 				return nil, protocol.Errorf(protocol.Invalid, "%s does not take infinity: row %d, column %s", e.class, i, columnName(x, j))
 			}
 			if e.errorNaN && v.plain().kind == nanCell {

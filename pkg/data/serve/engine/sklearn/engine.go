@@ -38,7 +38,7 @@ func (e *sklearnEngine) Open(ctx context.Context, file string, options engine.Op
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	dir := filepath.Dir(file)
 	m, err := e.load(f, pickle.Options{
 		Size:     size,

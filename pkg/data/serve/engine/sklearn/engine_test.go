@@ -101,8 +101,10 @@ func TestAFrameMustHaveTheColumnsOfTheFit(t *testing.T) {
 
 func TestWhatIsNoModelIsRefused(t *testing.T) {
 	scaler := func() *pickle.Object {
-		return &pickle.Object{Class: pickle.Global{Module: "sklearn.preprocessing._data", Name: "StandardScaler"},
-			State: &pickle.Dict{Keys: []any{"_sklearn_version"}, Values: []any{"1.5.2"}}}
+		return &pickle.Object{
+			Class: pickle.Global{Module: "sklearn.preprocessing._data", Name: "StandardScaler"},
+			State: &pickle.Dict{Keys: []any{"_sklearn_version"}, Values: []any{"1.5.2"}},
+		}
 	}
 	for name, c := range map[string]struct {
 		root any

@@ -268,7 +268,6 @@ type indicator struct {
 	missing    cell
 	columns    []int
 	errorOnNew bool
-	prefix     string
 }
 
 func buildMissingIndicator(a *attrs) (estimator, error) {

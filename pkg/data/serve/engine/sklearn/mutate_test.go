@@ -22,7 +22,9 @@ import (
 // wrong are the forms that an attribute is replaced by.
 func wrong(v any) []any {
 	out := []any{
-		nil, int64(-1), int64(1 << 40), 0.5, "x", pickle.Tuple{}, &pickle.List{Items: []any{int64(0)}}, &pickle.Dict{},
+		nil, int64(-1), int64(1 << 40), 0.5, "x",
+		pickle.Tuple{},
+		&pickle.List{Items: []any{int64(0)}}, &pickle.Dict{},
 		&pickle.Array{DType: &pickle.DType{Kind: 'f', Size: 8}, Shape: []int{0}},
 		&pickle.Array{DType: &pickle.DType{Kind: 'f', Size: 8}, Shape: []int{0, 3}},
 		&pickle.Array{DType: &pickle.DType{Kind: 'i', Size: 8}, Shape: []int{1}, Data: bytes.Repeat([]byte{0xff}, 8)},

@@ -154,6 +154,7 @@ func (f activation) apply(v []float64, single bool) {
 			v[i] = math.Tanh(x)
 		case exponential:
 			v[i] = math.Exp(x)
+		case identity, softmaxLayer:
 		}
 		v[i] = to32(v[i], single)
 	}
