@@ -8,37 +8,76 @@ import (
 	"unsafe"
 )
 
-// shallow refuses values nested deeper than any model's, so that who walks them may recurse. It visits each container once.
-func shallow(root any) error {
+// shallow refuses values nested deeper than any model's, so that who walks them may recurse; and values that are much more when each
+// reference to a shared one counts, so that who walks them meets no more than limit bytes: fifty lists that hold the one before twice
+// are a petabyte. It visits each container once.
+func shallow(root any, limit int64) error {
 	type frame struct {
+		id       unsafe.Pointer
 		children []any
 		next     int
+		size     int64
 	}
-	seen := map[unsafe.Pointer]bool{}
+	seen := map[unsafe.Pointer]int64{} // the size of each container; of one that is being visited, a cycle, nothing
 	var path []frame
-	enter := func(v any) {
+	// enter counts v for the container on top of the path, or puts v there.
+	enter := func(v any) (size int64) {
 		id, children := inside(v)
-		if len(children) == 0 || seen[id] {
-			return
+		if len(children) == 0 {
+			return weigh(v)
 		}
-		seen[id] = true
-		path = append(path, frame{children: children})
+		if known, ok := seen[id]; ok {
+			return known
+		}
+		seen[id] = 0
+		path = append(path, frame{id: id, children: children, size: weigh(v)})
+		return 0
 	}
 	enter(root)
 	for len(path) > 0 {
 		if len(path) > maxDepth {
 			return fmt.Errorf("values are nested more than %d deep", maxDepth)
 		}
-		top := &path[len(path)-1]
-		if top.next == len(top.children) {
-			path = path[:len(path)-1]
+		top := len(path) - 1
+		if path[top].size > limit {
+			return fmt.Errorf("values refer to shared ones so often that they are more than %d bytes, which is the most for a file of this size", limit)
+		}
+		if f := path[top]; f.next == len(f.children) {
+			seen[f.id] = f.size
+			if path = path[:top]; top > 0 {
+				path[top-1].size += f.size
+			}
 			continue
 		}
-		v := top.children[top.next]
-		top.next++
-		enter(v)
+		v := path[top].children[path[top].next]
+		path[top].next++
+		size := enter(v) // which may move path
+		path[top].size += size
 	}
 	return nil
+}
+
+// weigh is the bytes that a value takes without what it refers to.
+func weigh(v any) int64 {
+	switch c := v.(type) {
+	case string:
+		return int64(len(c))
+	case Bytes:
+		return int64(len(c))
+	case *List:
+		return int64(len(c.Items)) * costSlot
+	case Tuple:
+		return int64(len(c)) * costSlot
+	case *Set:
+		return int64(len(c.Items)) * costSlot
+	case *Dict:
+		return int64(len(c.Keys)) * 2 * costSlot
+	case *Array:
+		return int64(len(c.Data)) + int64(len(c.Objects))*costSlot
+	case *Object:
+		return costObject
+	}
+	return 0
 }
 
 // inside is a container's identity and what it holds.

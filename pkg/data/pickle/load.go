@@ -71,7 +71,7 @@ func Load(r io.Reader, o Options) (any, error) {
 			return nil, err
 		}
 	}
-	if err := shallow(v); err != nil {
+	if err := shallow(v, b.limit); err != nil {
 		return nil, m.damaged("%v", err)
 	}
 	return v, nil
