@@ -10,6 +10,7 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -30,7 +32,7 @@ import (
 
 // Options are the addresses of a process and the way to its API server.
 type Options struct {
-	// Kubeconfig is a file; empty means $KUBECONFIG, then the pod's service account, then ~/.kube/config.
+	// Kubeconfig is a file; empty means $KUBECONFIG, then ~/.kube/config, then the pod's service account.
 	Kubeconfig  string
 	MetricsAddr string
 	HealthAddr  string
@@ -40,7 +42,7 @@ type Options struct {
 
 // BindFlags adds --kubeconfig, --metrics-addr and --health-probe-addr, named as in the reference's manager.
 func (o *Options) BindFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "kubeconfig file; default: $KUBECONFIG, the pod's service account, ~/.kube/config")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "kubeconfig file; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", o.MetricsAddr, "address of the Prometheus metrics (/metrics)")
 	fs.StringVar(&o.HealthAddr, "health-probe-addr", o.HealthAddr, "address of the probes (/healthz, /readyz)")
 }
@@ -138,7 +140,10 @@ func (p *Process) watch(ctx context.Context) error {
 	tick := time.NewTicker(p.options.Retry)
 	defer tick.Stop()
 	for {
-		version, err := p.ask()
+		release, err := p.ask(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
 		missing := ""
 		if err != nil {
 			missing = "needs a Kubernetes API server: " + err.Error()
@@ -154,7 +159,7 @@ func (p *Process) watch(ctx context.Context) error {
 				p.log.Error("no API server; retrying", zap.Error(err), zap.Duration("every", p.options.Retry))
 			}
 		case changed:
-			p.log.Info("API server reached", zap.String("version", version))
+			p.log.Info("API server reached", zap.String("version", release))
 			p.reachable.Set(1)
 		}
 		select {
@@ -165,7 +170,7 @@ func (p *Process) watch(ctx context.Context) error {
 	}
 }
 
-func (p *Process) ask() (version string, err error) {
+func (p *Process) ask(ctx context.Context) (release string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = p.options.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
@@ -178,9 +183,14 @@ func (p *Process) ask() (version string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("use the kubeconfig: %w", err)
 	}
-	info, err := client.ServerVersion()
+	// Not client.ServerVersion, which has no context and would hold up the end of the process.
+	text, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", config.Host, err)
+	}
+	var info version.Info
+	if err := json.Unmarshal(text, &info); err != nil {
+		return "", fmt.Errorf("read the version of %s: %w", config.Host, err)
 	}
 	return info.GitVersion, nil
 }

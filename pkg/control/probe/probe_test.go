@@ -105,3 +105,24 @@ func TestOneAddressForBothPortsIsAnErrorAndLeavesNothingOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }
+
+func TestAnAPIServerThatDoesNotAnswerDoesNotHoldUpTheEnd(t *testing.T) {
+	asked := make(chan struct{}, 10)
+	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer api.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	o := Options{Kubeconfig: kubeconfig(t, api.URL), HealthAddr: free(t), MetricsAddr: free(t), Retry: time.Hour}
+	go func() { done <- New(o, zap.NewNop()).Run(ctx) }()
+	<-asked
+	cancel()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(4 * time.Second): // before the request's own timeout, 5 s
+		t.Fatal("the process waits for the answer")
+	}
+}
