@@ -21,6 +21,11 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	// In the server that is built here: a cached result ends when it changes.
+	_ "github.com/kserve-go/kserve-go/pkg/data/serve"
+	_ "github.com/kserve-go/kserve-go/pkg/data/serve/engine/lightgbm"
+	_ "github.com/kserve-go/kserve-go/pkg/data/serve/engine/sklearn"
+	_ "github.com/kserve-go/kserve-go/pkg/data/serve/engine/xgboost"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 	"github.com/kserve-go/kserve-go/test/conformance/exchange"
 )

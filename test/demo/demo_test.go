@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/kserve-go/kserve-go/pkg/cli" // in the binary that is built here: a cached result ends when it changes
 	"github.com/kserve-go/kserve-go/test/process"
 )
 
