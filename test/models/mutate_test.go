@@ -304,7 +304,7 @@ func askEverything(ctx context.Context, m engine.Model, fail func(format string,
 				continue
 			}
 			var e *protocol.Error
-			if !errors.As(err, &e) || e.Code != protocol.Invalid && e.Code != protocol.Unsupported {
+			if !errors.As(err, &e) || !slices.Contains([]protocol.Code{protocol.Invalid, protocol.Unsupported, protocol.TooLarge}, e.Code) {
 				fail("%s of %s: %T %v", method, what, err, err)
 			}
 		}

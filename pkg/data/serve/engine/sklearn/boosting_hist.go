@@ -93,6 +93,10 @@ func (h *histBoosting) readCategories(a *attrs) {
 	if m.err == nil && (len(flags) != h.n || len(lists) != h.n) {
 		m.fail("is_categorical_", "expected %d features, got %d and %d", h.n, len(flags), len(lists))
 	}
+	if m.err != nil {
+		a.err = m.err
+		return
+	}
 	h.known = make([][]uint32, h.n)
 	for f := 0; m.err == nil && f < h.n; f++ {
 		if flags[f] == 0 {

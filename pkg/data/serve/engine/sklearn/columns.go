@@ -268,6 +268,9 @@ func (a *attrs) list(s *selector, name string, v any) {
 	s.at = at
 }
 
+// maxSpread bounds the columns that all slices of a file stand for: each takes memory that the file has not paid for.
+const maxSpread = 1 << 22
+
 // slice reads columns given as slice(start, stop, step): of positions, or of names with the last included.
 func (a *attrs) slice(s *selector, name string, o *pickle.Object, known []string, n int) {
 	if known != nil {
@@ -294,6 +297,10 @@ func (a *attrs) slice(s *selector, name string, o *pickle.Object, known []string
 	}
 	if bounds[2] < 1 {
 		a.unsupported("columns in a slice with a negative step")
+		return
+	}
+	if a.spread += max(bounds[1]-bounds[0], 0) / bounds[2]; a.spread > maxSpread {
+		a.fail("transformers_", "slices stand for more than %d columns", maxSpread)
 		return
 	}
 	for j := bounds[0]; j < bounds[1]; j += bounds[2] {

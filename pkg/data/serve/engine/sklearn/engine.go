@@ -158,7 +158,7 @@ func (m *model) Metadata() engine.Metadata { return m.metadata }
 func (m *model) Close() error { return nil }
 
 // Predict answers one request.
-func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
+func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) (err error) {
 	method := in.Method
 	if method == "" {
 		method = m.metadata.Methods[0]
@@ -170,6 +170,12 @@ func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 	defer m.calls.Put(c)
 	c.begin(ctx)
 	defer c.end()
+	defer func() {
+		if c.tooLarge { // else it goes on, with the place that it came from
+			_ = recover()
+			err = protocol.Errorf(protocol.TooLarge, "%s needs more than %d numbers for this request; send fewer rows at once", m.metadata.Class, maxScratch)
+		}
+	}()
 	x, err := c.request(in)
 	if err != nil {
 		return err
@@ -191,6 +197,7 @@ func (c *call) begin(ctx context.Context) {
 	c.cellChunk = c.keep.cells
 	c.indexChunk = c.keep.indexes
 	c.want.floats, c.want.cells, c.want.indexes, c.usedTables = 0, 0, 0, 0
+	c.tooLarge = false
 }
 
 // end makes the memory ready for the next request: one run of each kind that would have held this one.

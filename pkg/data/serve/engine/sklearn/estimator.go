@@ -152,6 +152,7 @@ type call struct {
 	indexChunk []int32
 	tables     []*table
 	usedTables int
+	tooLarge   bool // the request ended by taking more than maxScratch
 	want       struct{ floats, cells, indexes int }
 	keep       struct {
 		floats  []float64
@@ -160,8 +161,21 @@ type call struct {
 	}
 }
 
+// maxScratch bounds the elements of each kind that one request may take, 2 GiB of numbers: rows may be made far wider than the request
+// has them, by each category or class that the model knows.
+const maxScratch = 1 << 28
+
+// admit unwinds to Predict, which answers that the request is too large, before memory is taken that no machine has.
+func (c *call) admit(want, n int) {
+	if n < 0 || n > maxScratch-want {
+		c.tooLarge = true
+		panic("a request is too large")
+	}
+}
+
 // chunk takes n elements from the front of *free, or makes a new, larger run when it is used up.
-func chunk[T any](free *[]T, want *int, n int) []T {
+func chunk[T any](c *call, free *[]T, want *int, n int) []T {
+	c.admit(*want, n)
 	*want += n
 	if n > len(*free) {
 		*free = make([]T, max(n, min(2*(*want), 1<<16)))
@@ -172,7 +186,7 @@ func chunk[T any](free *[]T, want *int, n int) []T {
 }
 
 // floats is scratch memory with undefined contents.
-func (c *call) floats(n int) []float64 { return chunk(&c.floatChunk, &c.want.floats, n) }
+func (c *call) floats(n int) []float64 { return chunk(c, &c.floatChunk, &c.want.floats, n) }
 
 // zeros is scratch memory of zeros.
 func (c *call) zeros(n int) []float64 {
@@ -181,8 +195,8 @@ func (c *call) zeros(n int) []float64 {
 	return out
 }
 
-func (c *call) cells(n int) []cell    { return chunk(&c.cellChunk, &c.want.cells, n) }
-func (c *call) indexes(n int) []int32 { return chunk(&c.indexChunk, &c.want.indexes, n) }
+func (c *call) cells(n int) []cell    { return chunk(c, &c.cellChunk, &c.want.cells, n) }
+func (c *call) indexes(n int) []int32 { return chunk(c, &c.indexChunk, &c.want.indexes, n) }
 
 func (c *call) table() *table {
 	if c.usedTables == len(c.tables) {

@@ -34,6 +34,7 @@ type loader struct {
 	registry map[string]builder
 	built    map[*pickle.Object]estimator // nil while it is being built
 	depth    int
+	spread   int // columns that slices stand for
 	threads  int
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ import (
 // wrong are the forms that an attribute is replaced by.
 func wrong(v any) []any {
 	out := []any{
-		nil, int64(-1), int64(1 << 40), 0.5, "x",
+		nil, int64(-1), int64(1 << 40), int64(1 << 30), 0.5, "x",
 		pickle.Tuple{},
 		&pickle.List{Items: []any{int64(0)}}, &pickle.Dict{},
 		&pickle.Array{DType: &pickle.DType{Kind: 'f', Size: 8}, Shape: []int{0}},
@@ -119,6 +120,12 @@ func TestAttributesOfTheWrongFormAreRefusedOrHarmless(t *testing.T) {
 
 func tryModel(t *testing.T, registry map[string]builder, o *pickle.Object, what string) {
 	t.Helper()
+	before := allocated()
+	defer func() {
+		if n := allocated() - before; n > 256<<20 {
+			t.Errorf("%s: %d bytes", what, n)
+		}
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("%s: panic: %v", what, p)
@@ -143,4 +150,10 @@ func tryModel(t *testing.T, registry map[string]builder, o *pickle.Object, what 
 			require.True(t, err == nil || errors.As(err, &e), "%s: %T", what, err)
 		}
 	}
+}
+
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
