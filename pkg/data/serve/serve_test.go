@@ -384,10 +384,10 @@ func TestBodiesHaveALimit(t *testing.T) {
 }
 
 func TestRoomForBodiesIsGivenBack(t *testing.T) {
-	_, url := started(t, "sum", serve.Options{MaxBody: 3 << 20, MaxBodies: 1})
-	blanks := strings.Repeat(" ", 2<<20)
+	_, url := started(t, "sum", serve.Options{MaxBody: 5 << 18, MaxBodies: 1})
+	blanks := strings.Repeat(" ", 9<<17)
 	for path, body := range map[string]string{"/v1/models/m:predict": v1Body, "/v1/models/m:explain": v1Body, "/v2/models/m/infer": v2Body} {
-		for range 5 {
+		for range 2 {
 			resp, text := do(t, http.MethodPost, url+path, body+blanks, "Content-Type", "application/json")
 			require.NotEqual(t, http.StatusTooManyRequests, resp.StatusCode, text)
 			resp, text = do(t, http.MethodPost, url+path, body+blanks+"x", "Content-Type", "application/json")
