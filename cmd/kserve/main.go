@@ -16,7 +16,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup a closed terminal ends nothing
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	code := cli.Main(ctx, os.Args[1:], output.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})

@@ -55,12 +55,36 @@ shows what a cluster would make of it, and sends requests to what is running.
 		predict.Command(streams),
 		versionCommand(streams),
 	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Args != nil {
 			cmd.Args = usageArgs(cmd.Args)
 		}
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = knownTopic
+		case "completion":
+			cmd.Args = knownTopic
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
 	}
 	return root
+}
+
+// knownTopic refuses `help` and `completion` of what there is not: their own way is to print a page and succeed.
+func knownTopic(cmd *cobra.Command, args []string) error {
+	from := cmd
+	if cmd.Name() == "help" {
+		from = cmd.Root()
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if found, rest, err := from.Find(args); err != nil || found == from || len(rest) > 0 {
+		return exit.Errorf(exit.Usage, "unknown command %q for %q; see %s --help", args[0], from.CommandPath(), from.CommandPath())
+	}
+	return nil
 }
 
 // usageArgs gives a wrong number of arguments the exit code of wrong usage.

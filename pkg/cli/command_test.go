@@ -38,6 +38,11 @@ func TestExitCodes(t *testing.T) {
 		"no file":                   {[]string{"validate"}, exit.Usage, "no file"},
 		"a file that is not there":  {[]string{"validate", "-f", "none.yaml"}, exit.Invalid, ""},
 		"arguments to version":      {[]string{"version", "please"}, exit.Usage, "version"},
+		"help for what there is":    {[]string{"help", "run"}, exit.OK, ""},
+		"help for what is not":      {[]string{"help", "serve"}, exit.Usage, `unknown command "serve" for "kserve"; see kserve --help`},
+		"completion of a shell":     {[]string{"completion", "zsh"}, exit.OK, ""},
+		"completion of no shell":    {[]string{"completion", "cmd.exe"}, exit.Usage, `unknown command "cmd.exe" for "kserve completion"`},
+		"completion alone":          {[]string{"completion"}, exit.OK, ""},
 		"shell completion is there": {[]string{"completion", "bash"}, exit.OK, ""},
 	}
 	for name, c := range cases {

@@ -66,6 +66,7 @@ func TestEverySampleIsValidAndRenders(t *testing.T) {
 	var list struct{ Items []struct{ Kind string } }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &list))
 	require.GreaterOrEqual(t, len(list.Items), report.Objects)
+	require.NotContains(t, stdout, "ownerReferences", "the owners have no UID before they are applied, and an API server refuses a reference without one")
 }
 
 func TestSettingsAndSecretsOfTheFilesCount(t *testing.T) {

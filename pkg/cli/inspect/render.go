@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
@@ -52,6 +54,9 @@ func renderAll(o options, streams output.Streams) error {
 		if err == nil {
 			var made []plan.Object
 			if made, err = render.Objects(p, world.Settings); err == nil {
+				for _, obj := range made {
+					obj.SetOwnerReferences(withUID(obj.GetOwnerReferences()))
+				}
 				objects = append(objects, made...)
 				continue
 			}
@@ -66,6 +71,15 @@ func renderAll(o options, streams output.Streams) error {
 		return exit.Silent(exit.Invalid)
 	}
 	return nil
+}
+
+// withUID leaves out the owners that have no UID yet, as owners in a file do: an API server refuses a reference without one.
+func withUID(owners []metav1.OwnerReference) []metav1.OwnerReference {
+	owners = slices.DeleteFunc(owners, func(o metav1.OwnerReference) bool { return o.UID == "" })
+	if len(owners) == 0 {
+		return nil // an empty list would be printed
+	}
+	return owners
 }
 
 func printObjects(format output.Format, streams output.Streams, objects []plan.Object) error {

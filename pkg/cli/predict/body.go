@@ -6,6 +6,7 @@ package predict
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
@@ -35,7 +36,11 @@ type v2Input struct {
 
 func parseBody(raw []byte) (*requestBody, error) {
 	b := &requestBody{raw: raw}
-	if err := json.Unmarshal(raw, &b.fields); err != nil {
+	err := json.Unmarshal(raw, &b.fields)
+	if err == nil && b.fields == nil {
+		err = errors.New("it is null")
+	}
+	if err != nil {
 		return nil, exit.Errorf(exit.Invalid, `the request is no JSON object: %w; write {"instances": [[…]]} or {"inputs": […]}`, err)
 	}
 	return b, nil

@@ -44,17 +44,23 @@ func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, erro
 	}
 	defer func() { _ = conn.Close() }()
 	for _, h := range o.Headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok {
-			return nil, exit.Errorf(exit.Usage, "--header %q is not like 'Name: value'", h)
+		name, value, err := header(h)
+		if err != nil {
+			return nil, err
 		}
-		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value))
+		if name = strings.ToLower(name); strings.ContainsFunc(name, notInMetadata) || strings.ContainsFunc(value, notPrintable) {
+			return nil, exit.Errorf(exit.Usage, "--header %q: over gRPC a name holds letters, digits, '-', '_' and '.', and a value printable ASCII only", h)
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, name, value)
 	}
 	start := time.Now()
 	response, err := inferencev2.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, request)
 	answer := &Answer{Model: o.Model, Protocol: GRPC, Target: o.GRPCAddr, Status: "OK", LatencyMS: milliseconds(time.Since(start))}
 	if err != nil {
 		s := status.Convert(err)
+		if otherProtocol(s.Message()) {
+			return nil, exit.Errorf(exit.Unreachable, "the server at %s does not speak gRPC; is that its HTTP port? then use --protocol v2 --url http://%s", o.GRPCAddr, o.GRPCAddr)
+		}
 		if (s.Code() == codes.Unavailable && strings.Contains(s.Message(), "connection error")) || ctx.Err() != nil {
 			return nil, o.unreachable(ctx, o.GRPCAddr, fmt.Errorf("%s", s.Message()))
 		}
@@ -70,6 +76,17 @@ func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, erro
 	}
 	return answer, nil
 }
+
+// otherProtocol tells an answer of HTTP. The library has no type for it; all that hangs on its text is the advice.
+func otherProtocol(message string) bool {
+	return strings.Contains(message, "unexpected HTTP status code") || strings.Contains(message, "looked like an HTTP/1.1 header")
+}
+
+func notInMetadata(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+}
+
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 func (o Options) inferRequest(form *v2Request) (*inferencev2.ModelInferRequest, error) {
 	request := &inferencev2.ModelInferRequest{ModelName: o.Model, Id: form.ID}

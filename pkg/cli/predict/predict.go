@@ -14,11 +14,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -97,10 +100,14 @@ type Answer struct {
 	Body      json.RawMessage `json:"answer"`
 
 	failed bool
+	text   string // the body where it is no JSON
 }
 
 // Run sends the request that o describes and prints the answer.
 func Run(ctx context.Context, o Options, streams output.Streams) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
 	body, err := o.body(streams.In)
 	if err != nil {
 		return err
@@ -133,6 +140,42 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	return nil
 }
 
+// validate refuses flags that can reach no server.
+func (o *Options) validate() error {
+	switch {
+	case o.Model == "":
+		return exit.Errorf(exit.Usage, "the model's name is empty")
+	case o.Timeout <= 0:
+		return exit.Errorf(exit.Usage, "--timeout %s leaves no time; give for example 30s", o.Timeout)
+	}
+	if _, port, err := net.SplitHostPort(o.GRPCAddr); o.Protocol == GRPC && (err != nil || port == "") {
+		return exit.Errorf(exit.Usage, "--grpc-address %q is not like localhost:8081", o.GRPCAddr)
+	}
+	for _, h := range o.Headers {
+		if _, _, err := header(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") //nolint:gochecknoglobals // a constant
+
+// header splits a header flag. The rules of the wire are checked here: later they would look like a server that is away.
+func header(flag string) (name, value string, err error) {
+	name, value, ok := strings.Cut(flag, ":")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case !ok || name == "":
+		return "", "", exit.Errorf(exit.Usage, "--header %q is not like 'Name: value'", flag)
+	case !headerName.MatchString(name):
+		return "", "", exit.Errorf(exit.Usage, "--header %q: a name holds letters, digits and '-' only", flag)
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return "", "", exit.Errorf(exit.Usage, "--header %q: a value is one line without control characters", flag)
+	}
+	return name, value, nil
+}
+
 func (a *Answer) print(format output.Format, streams output.Streams) error {
 	if format != output.Table {
 		return output.Write(streams.Out, format, a)
@@ -141,6 +184,10 @@ func (a *Answer) print(format output.Format, streams output.Streams) error {
 	if json.Indent(&pretty, a.Body, "", "  ") != nil {
 		pretty.Reset()
 		pretty.Write(a.Body)
+	}
+	if a.text != "" { // no JSON: as it came
+		pretty.Reset()
+		pretty.WriteString(strings.TrimRight(a.text, "\n"))
 	}
 	pretty.WriteByte('\n')
 	if _, err := streams.Out.Write(pretty.Bytes()); err != nil {
@@ -209,11 +256,17 @@ func (o Options) post(ctx context.Context, path string, body []byte) (*Answer, e
 	}
 	request.Header.Set("Content-Type", "application/json")
 	for _, h := range o.Headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			return nil, exit.Errorf(exit.Usage, "--header %q is not like 'Name: value'", h)
+		name, value, err := header(h)
+		switch {
+		case err != nil:
+			return nil, err
+		case strings.EqualFold(name, "Host"):
+			request.Host = value
+		case strings.EqualFold(name, "Content-Type"):
+			request.Header.Set(name, value)
+		default:
+			request.Header.Add(name, value)
 		}
-		request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	if o.Host != "" {
 		request.Host = o.Host
@@ -229,10 +282,14 @@ func (o Options) post(ctx context.Context, path string, body []byte) (*Answer, e
 	if err != nil {
 		return nil, o.unreachable(ctx, base.Host, err)
 	}
-	return &Answer{
+	answer := &Answer{
 		Model: o.Model, Protocol: o.Protocol, Target: target, Status: response.Status,
 		LatencyMS: milliseconds(took), Body: asJSON(raw), failed: response.StatusCode >= 300,
-	}, nil
+	}
+	if !json.Valid(raw) {
+		answer.text = string(raw)
+	}
+	return answer, nil
 }
 
 func (o Options) unreachable(ctx context.Context, address string, err error) error {
@@ -243,6 +300,9 @@ func (o Options) unreachable(ctx context.Context, address string, err error) err
 	if errors.As(err, &ue) {
 		err = ue.Err
 	}
+	if strings.Contains(err.Error(), "malformed HTTP") { // the error has no type; all that hangs on its text is the advice
+		return exit.Errorf(exit.Unreachable, "the server at %s does not speak HTTP/1.1; is that its gRPC port? then use --protocol grpc --grpc-address %s", address, address)
+	}
 	return exit.Errorf(exit.Unreachable, "reach %s: %w; start a server with: kserve run -f FILE", address, err)
 }
 
@@ -251,11 +311,13 @@ func asJSON(raw []byte) json.RawMessage {
 	if json.Valid(raw) {
 		return raw
 	}
-	text, err := json.Marshal(string(raw))
-	if err != nil {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(string(raw)) != nil {
 		return json.RawMessage(`""`)
 	}
-	return text
+	return text.Bytes()
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -122,6 +122,15 @@ func TestRefusalsHaveTheirOwnCodeAndMessage(t *testing.T) {
 		"objects as rows over V2":      {[]string{"iris", "-d", `{"instances": [{"a": 1}]}`, "-p", "v2"}, exit.Invalid, "an object"},
 		"a number that does not fit":   {[]string{"iris", "-p", "grpc", "-d", `{"inputs":[{"name":"x","shape":[1],"datatype":"INT8","data":[1.5]}]}`}, exit.Invalid, `input "x": INT8: element 0 is 1.5`},
 		"a header that is none":        {[]string{"iris", "--url", url, "-d", row, "-H", "nonsense"}, exit.Usage, "Name: value"},
+		"a header with a blank in it":  {[]string{"iris", "--url", url, "-d", row, "-H", "a b: x"}, exit.Usage, "a name holds letters, digits and '-' only"},
+		"a header of two lines":        {[]string{"iris", "--url", url, "-d", row, "-H", "a: x\ny"}, exit.Usage, "a value is one line"},
+		"a header of no ASCII, gRPC":   {[]string{"iris", "-p", "grpc", "-d", row, "-H", "a: ü"}, exit.Usage, "printable ASCII only"},
+		"no model's name":              {[]string{"", "--url", url, "-d", row}, exit.Usage, "the model's name is empty"},
+		"no time":                      {[]string{"iris", "--url", url, "-d", row, "--timeout", "0"}, exit.Usage, "--timeout 0s leaves no time"},
+		"null":                         {[]string{"iris", "--url", url, "-d", "null"}, exit.Invalid, "the request is no JSON object: it is null"},
+		"a gRPC address with a scheme": {[]string{"iris", "-p", "grpc", "-d", row, "--grpc-address", "http://localhost:8081"}, exit.Usage, "is not like localhost:8081"},
+		"gRPC to an HTTP port":         {[]string{"iris", "-p", "grpc", "-d", row, "--grpc-address", strings.TrimPrefix(url, "http://")}, exit.Unreachable, "does not speak gRPC; is that its HTTP port?"},
+		"HTTP to a port of no HTTP":    {[]string{"iris", "-d", row, "--url", "http://" + notHTTP(t)}, exit.Unreachable, "does not speak HTTP/1.1; is that its gRPC port?"},
 		"a datatype that nobody knows": {[]string{"iris", "-p", "grpc", "-d", `{"inputs":[{"name":"x","shape":[1],"datatype":"FLOAT","data":[1.5]}]}`}, exit.Invalid, `"FLOAT"`},
 	}
 	for name, c := range cases {
@@ -132,6 +141,43 @@ func TestRefusalsHaveTheirOwnCodeAndMessage(t *testing.T) {
 			require.Contains(t, exit.Message(err), c.say)
 		})
 	}
+}
+
+// notHTTP is the address of a server that greets as HTTP/2 without TLS does.
+func notHTTP(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = conn.Write([]byte("\x00\x00\x0c\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00@\x00\x00\x03\x00\x00\x03\xe8"))
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestHostAndContentTypeGivenAsHeadersCount(t *testing.T) {
+	got, url := restServer(t, 200, `{}`)
+	_, _, err := call(t, "", "iris", "--url", url, "-d", `{"instances": [[1]]}`, "-H", "Host: iris.default.example.com", "-H", "X-Token: t")
+	require.NoError(t, err)
+	require.Equal(t, "iris.default.example.com", got.host)
+	require.Equal(t, "t", got.token)
+}
+
+func TestAnAnswerThatIsNoJSONIsPrintedAsItCame(t *testing.T) {
+	_, url := restServer(t, 502, "<html>\n<b>bad gateway</b>\n</html>\n")
+	stdout, _, err := call(t, "", "iris", "--url", url, "-d", `{"instances": [[1]]}`)
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Equal(t, "<html>\n<b>bad gateway</b>\n</html>\n", stdout)
+	stdout, _, _ = call(t, "", "iris", "--url", url, "-d", `{"instances": [[1]]}`, "-o", "json")
+	require.Contains(t, stdout, `"answer": "<html>\n<b>bad gateway`)
 }
 
 type grpcServer struct {

@@ -32,6 +32,7 @@ type fetcher struct {
 	claims map[string]string
 	log    *zap.Logger
 
+	life    context.Context //nolint:containedctx // of the run: the sample server outlives the change that first asked for it
 	samples sync.Once
 	base    string // of the sample server
 	err     error
@@ -57,7 +58,7 @@ func (f *fetcher) fetch(ctx context.Context, w *work, progress func(storage.Prog
 }
 
 func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress func(storage.Progress)) (string, error) {
-	env, err := f.environment(ctx, w.env, uri)
+	env, err := f.environment(w.env, uri)
 	if err != nil {
 		return "", err
 	}
@@ -117,14 +118,14 @@ func (f *fetcher) isSample(uri string) bool {
 }
 
 // environment is the pod's, and for a sample the address of the sample server, unless another endpoint is named.
-func (f *fetcher) environment(ctx context.Context, pod map[string]string, uri string) (map[string]string, error) {
+func (f *fetcher) environment(pod map[string]string, uri string) (map[string]string, error) {
 	env := clone(pod)
 	if !f.isSample(uri) || env[handoff.EnvAWSEndpointURL] != "" || os.Getenv(handoff.EnvAWSEndpointURL) != "" {
 		return env, nil
 	}
 	f.samples.Do(func() {
 		server := sampleserver.New(map[string]fs.FS{samples.Bucket: samples.Models()})
-		f.base, _, f.err = server.Start(ctx, "127.0.0.1:0")
+		f.base, _, f.err = server.Start(f.life, "127.0.0.1:0")
 	})
 	if f.err != nil {
 		return nil, fmt.Errorf("start the server of the sample models: %w", f.err)

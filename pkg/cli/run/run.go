@@ -248,39 +248,74 @@ func (s *session) serve(parent context.Context, world *offline.World) error {
 	}
 }
 
-// work brings the files to life, and again after each change.
+// work brings the files to life, and again after each change. A change ends what the state before it is still being fetched for.
 func (s *session) work(ctx context.Context, world *offline.World, giveUp func()) {
-	s.exec.apply(ctx, world)
-	if ctx.Err() != nil {
-		return
+	s.exec.fetcher.life = ctx
+	changes := make(chan struct{}, 1)
+	if s.o.Watch {
+		files, err := newWatch(s.o.Files)
+		if err != nil {
+			s.log.Error("no change of the files will be seen", zap.Error(err))
+		} else {
+			defer files.close()
+			go files.run(ctx, func() {
+				select {
+				case changes <- struct{}{}:
+				default: // one is waiting already
+				}
+			})
+		}
 	}
+	for world != nil {
+		applying, cancel := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.exec.apply(applying, world)
+		}()
+		next := s.await(ctx, done, changes, giveUp)
+		cancel()
+		<-done
+		world = next
+	}
+}
+
+// await returns the next world to bring to life; nil at the end of the run.
+func (s *session) await(ctx context.Context, done, changes <-chan struct{}, giveUp func()) *offline.World {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-done:
+			done = nil
+			if ctx.Err() == nil && !s.applied(ctx) {
+				giveUp()
+				return nil
+			}
+		case <-changes:
+			next, err := s.read()
+			if err == nil {
+				return next
+			}
+			if text := exit.Message(err); text != "" {
+				fmt.Fprintln(s.streams.Err, "kserve: "+text)
+			}
+			fmt.Fprintln(s.streams.Err, "kserve: the change is not applied; what ran before goes on")
+		}
+	}
+}
+
+// applied tells how it went; false when nothing is served and nothing will be.
+func (s *session) applied(ctx context.Context) bool {
 	if err := s.exec.models.main().Start(ctx); err != nil {
 		s.log.Error("start the model server", zap.Error(err)) // it has no models of its own to fail on
 	}
 	ready, bad := counts(s.board.snapshot())
 	if ready == 0 && bad > 0 && !s.o.Watch {
-		giveUp()
-		return
+		return false
 	}
 	s.ready(ready, bad)
-	if !s.o.Watch {
-		return
-	}
-	err := watch(ctx, s.o.Files, func() {
-		next, err := s.read()
-		if err != nil {
-			if text := exit.Message(err); text != "" {
-				fmt.Fprintln(s.streams.Err, "kserve: "+text)
-			}
-			fmt.Fprintln(s.streams.Err, "kserve: the change is not applied; what ran before goes on")
-			return
-		}
-		s.exec.apply(ctx, next)
-		s.ready(counts(s.board.snapshot()))
-	})
-	if err != nil {
-		s.log.Error("no change will be seen any more", zap.Error(err))
-	}
+	return true
 }
 
 func (s *session) ready(ready, bad int) {

@@ -277,6 +277,48 @@ func TestWatchReplacesWithoutLosingARequest(t *testing.T) {
 	require.NoError(t, r.end())
 }
 
+func TestWatchSeesAFolderThatIsReplaced(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "services")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	service(t, dir+"/iris.yaml", "iris", "sklearn", "s3://kserve-samples/iris", "")
+	r := start(t, Options{Files: []string{dir}, Watch: true})
+	require.NotNil(t, r.until("serving"), r.stderr.String())
+	// As a checkout does it: the new folder takes the old one's name.
+	fresh := filepath.Join(t.TempDir(), "services")
+	require.NoError(t, os.Mkdir(fresh, 0o700))
+	service(t, fresh+"/other.yaml", "other", "sklearn", "s3://kserve-samples/iris", "")
+	require.NoError(t, os.Rename(dir, dir+".old"))
+	require.NoError(t, os.Rename(fresh, dir))
+	require.NotNil(t, r.until("serving"))
+	code, _ := post(t, r.url+"/v1/models/other:predict", "", `{"instances":[[6.8,2.8,4.8,1.4]]}`)
+	require.Equal(t, http.StatusOK, code)
+	require.NoError(t, r.end())
+}
+
+func TestWatchDoesNotWaitForAFetchThatAChangeMakesPointless(t *testing.T) {
+	asked, let := make(chan struct{}, 1), make(chan struct{})
+	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		select {
+		case <-r.Context().Done():
+		case <-let:
+		}
+	}))
+	defer stuck.Close()
+	defer close(let)
+	file := filepath.Join(t.TempDir(), "iris.yaml")
+	service(t, file, "iris", "sklearn", stuck.URL+"/model.joblib", "")
+	r := start(t, Options{Files: []string{file}, Watch: true})
+	require.NotNil(t, r.until("listening"), r.stderr.String())
+	<-asked
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "")
+	require.EqualValues(t, 1, r.until("serving")["ready"])
+	require.NoError(t, r.end())
+}
+
 func TestTheSameNameInTwoNamespacesIsTwoServices(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "iris.yaml")
 	other := strings.ReplaceAll(string(read(t, samplesDir+"/iris.yaml")), "name: sklearn-iris", "name: iris\n  namespace: other")
