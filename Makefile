@@ -78,13 +78,17 @@ generate: ## Regenerate deepcopy, CRDs and protobuf code
 	@cd pkg/apis && go run ./internal/crdtrim $(BIN)/crd $(CURDIR)/deploy/crd
 	@cd proto && $(TOOL) buf generate
 
+# The linter loads packages in the workspace, where `go tool -modfile` may not run: it is built first.
+$(BIN)/golangci-lint: tools/go.mod tools/go.sum
+	@cd tools && GOWORK=off go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
 .PHONY: fmt
-fmt: ## Format all Go code
-	@for m in $(MODULES) local/none; do [ -d $$m ] || continue; (cd $$m && $(TOOL) golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...); done
+fmt: $(BIN)/golangci-lint ## Format all Go code
+	@for m in $(MODULES); do (cd $$m && $< fmt --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: lint
-lint: ## Run the linters of .golangci.yml and buf over every module
-	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && GOWORK=$(CURDIR)/go.work go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+lint: $(BIN)/golangci-lint ## Run the linters of .golangci.yml and buf over every module
+	@for m in $(MODULES); do echo "lint $$m" && (cd $$m && $< run --config $(CURDIR)/.golangci.yml ./...); done
 	@cd proto && $(TOOL) buf lint
 
 .PHONY: tidy
