@@ -152,10 +152,8 @@ func decompressor(in *bufio.Reader, head []byte, b *budget) (r io.Reader, name s
 	case has("BZh"):
 		return bzip2.NewReader(in), "bzip2", nil
 	case has("\xfd7zXZ\x00"):
-		if err = xzDictionary(in, dictionary(b)); err != nil {
-			return nil, "xz", err
-		}
-		r, err = xz.ReaderConfig{DictCap: lzma.MinDictCap}.NewReader(in) // the file's own, where it is larger
+		// The dictionary is the file's own, where it is larger. Whoever keeps one model in a file writes one stream.
+		r, err = xz.ReaderConfig{DictCap: lzma.MinDictCap, SingleStream: true}.NewReader(&xzBlocks{in: in, limit: int64(dictionary(b))})
 		return r, "xz", err
 	case len(head) >= 13 && has("\x5d\x00\x00"):
 		r, err = lzma.ReaderConfig{DictCap: dictionary(b)}.NewReader(in)
@@ -173,35 +171,6 @@ func decompressor(in *bufio.Reader, head []byte, b *budget) (r io.Reader, name s
 
 // dictionary bounds the window that a compressed file may ask for: Python's highest preset takes 64 MiB.
 func dictionary(b *budget) int { return int(min(b.limit*2, 64<<20)) }
-
-// xzDictionary refuses a first block whose window is larger than limit: the decoder would allocate it at once.
-func xzDictionary(in *bufio.Reader, limit int) error {
-	head, _ := in.Peek(48)
-	if len(head) < 24 {
-		return io.ErrUnexpectedEOF
-	}
-	block := head[12:]
-	at := 2
-	for _, present := range []bool{block[1]&0x40 != 0, block[1]&0x80 != 0} { // the two optional sizes
-		for present && at < len(block)-3 && block[at]&0x80 != 0 {
-			at++
-		}
-		if present {
-			at++
-		}
-	}
-	if at+3 > len(block) || block[at] != 0x21 {
-		return nil // not LZMA2: the decoder refuses it
-	}
-	size, err := lzma.DecodeDictCap(block[at+2])
-	if err != nil {
-		return err
-	}
-	if size > int64(limit) {
-		return fmt.Errorf("its dictionary of %d bytes is larger than %d", size, limit)
-	}
-	return nil
-}
 
 // zFile opens joblib 0.9's compressed file: "ZF", the plain length in hexadecimal, padded, then zlib.
 func zFile(in *bufio.Reader, head []byte) (io.Reader, string, error) {
