@@ -99,7 +99,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, streams output.Streams) int {
-	root := Command(streams)
+	root := Command(streams) //nolint:contextcheck // cobra hands ctx to the commands
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {

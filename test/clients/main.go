@@ -63,7 +63,7 @@ func run(binary, venv string) (sum count, err error) {
 		if err != nil {
 			return sum, err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		if binary, err = process.Build(ctx, root, "kserve", dir); err != nil {
 			return sum, err
 		}

@@ -39,7 +39,7 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		fmt.Fprintln(out, "building kserve ...")
 		if o.binary, err = process.Build(ctx, o.root, "kserve", dir); err != nil {
 			return err

@@ -109,7 +109,7 @@ func TestMessagesAndExitCodes(t *testing.T) {
 	}
 	defer taken.Close()
 	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
-	bad := "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: x}\nspec: {predictor: {modle: {}}}\n"
+	bad := "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: x}\nspec: {predictor: {modell: {}}}\n"
 	iris := "deploy/samples/iris.yaml"
 	cases := map[string]struct {
 		stdin string
@@ -117,7 +117,7 @@ func TestMessagesAndExitCodes(t *testing.T) {
 		code  int
 		say   string // in stdout or stderr
 	}{
-		"an unknown field":          {bad, []string{"run", "-f", "-"}, 3, `stdin:4 (document 1): inferenceservice/x: spec.predictor.modle: unknown field; did you mean "model"?`},
+		"an unknown field":          {bad, []string{"run", "-f", "-"}, 3, `stdin:4 (document 1): inferenceservice/x: spec.predictor.modell: unknown field; did you mean "model"?`},
 		"malformed YAML":            {"a: [", []string{"validate", "-f", "-"}, 3, "not valid YAML"},
 		"an unknown kind":           {strings.Replace(bad, "InferenceService", "InferenceServer", 1), []string{"validate", "-f", "-"}, 3, "unknown kind"},
 		"a missing path":            {"", []string{"run", "-f", "nowhere.yaml"}, 3, "nowhere.yaml: read: no such file or directory"},
@@ -253,7 +253,7 @@ func TestSamplesAreServedAndPredictAsksThem(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != 0 || answer.LatencyMs <= 0 {
 			t.Fatalf("predict %v: %v, code %d\n%s%s", args, err, r.code, r.stdout, r.stderr)
 		}
-		if a := answer.Answer; !(len(a.Predictions) == 1 && a.Predictions[0] == 1) && !(len(a.Outputs) == 1 && a.Outputs[0].Datatype == "INT64") {
+		if a := answer.Answer; (len(a.Predictions) != 1 || a.Predictions[0] != 1) && (len(a.Outputs) != 1 || a.Outputs[0].Datatype != "INT64") {
 			t.Errorf("predict %v: %s", args, r.stdout)
 		}
 	}

@@ -33,6 +33,7 @@ func call(command func(output.Streams) *cobra.Command, stdin string, args ...str
 // Each folder of testdata holds what a person wrote and what the three commands say to it.
 func TestCommands(t *testing.T) {
 	golden.Run(t, "testdata", func(t *testing.T, c *golden.Case) {
+		t.Helper()
 		in := string(c.Input("in.yaml"))
 		for name, command := range map[string]func(output.Streams) *cobra.Command{
 			"validate.txt": ValidateCommand, "render.yaml": RenderCommand, "explain.txt": ExplainCommand,

@@ -91,7 +91,7 @@ func firstLine(d document) int {
 	return d.before + 1
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): `) //nolint:gochecknoglobals // a constant
+var yamlLine = regexp.MustCompile(`line (\d+): `)
 
 // syntaxFault moves the line that the YAML reader told from the document to the file.
 func syntaxFault(at Fault, doc document, err error) Fault {

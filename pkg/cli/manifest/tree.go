@@ -45,14 +45,14 @@ func (t *tree) line(path string, fallback int) int {
 }
 
 func child(n *yaml.Node, key string) (value *yaml.Node, line int) {
-	switch n.Kind {
-	case yaml.MappingNode:
+	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == key {
 				return n.Content[i+1], n.Content[i].Line
 			}
 		}
-	case yaml.SequenceNode:
+	}
+	if n.Kind == yaml.SequenceNode {
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Content) {
 			return n.Content[i], n.Content[i].Line
 		}
@@ -64,10 +64,10 @@ func child(n *yaml.Node, key string) (value *yaml.Node, line int) {
 func SplitPath(path string) []string {
 	var keys []string
 	for path != "" {
-		switch {
-		case path[0] == '.':
+		switch path[0] {
+		case '.':
 			path = path[1:]
-		case path[0] == '[':
+		case '[':
 			end := strings.IndexByte(path, ']')
 			if end < 0 {
 				return append(keys, path[1:])

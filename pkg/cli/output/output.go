@@ -119,7 +119,7 @@ func NewPaint(w io.Writer) Paint {
 	return Paint{on: !off && IsTerminal(w)}
 }
 
-// Good, Bad, Busy and Dim say what a text is about.
+// Good is for what went well.
 func (p Paint) Good(s string) string { return p.paint("32", s) }
 
 // Bad is for failures.

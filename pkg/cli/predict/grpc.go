@@ -22,7 +22,7 @@ import (
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
-func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, error) {
+func (o *Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, error) {
 	form, err := body.v2()
 	if err != nil {
 		return nil, err
@@ -43,6 +43,7 @@ func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, erro
 		return nil, exit.Errorf(exit.Usage, "--grpc-address %q: %w", o.GRPCAddr, err)
 	}
 	defer func() { _ = conn.Close() }()
+	var pairs []string
 	for _, h := range o.Headers {
 		name, value, err := header(h)
 		if err != nil {
@@ -51,8 +52,9 @@ func (o Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, erro
 		if name = strings.ToLower(name); strings.ContainsFunc(name, notInMetadata) || strings.ContainsFunc(value, notPrintable) {
 			return nil, exit.Errorf(exit.Usage, "--header %q: over gRPC a name holds letters, digits, '-', '_' and '.', and a value printable ASCII only", h)
 		}
-		ctx = metadata.AppendToOutgoingContext(ctx, name, value)
+		pairs = append(pairs, name, value)
 	}
+	ctx = metadata.AppendToOutgoingContext(ctx, pairs...)
 	start := time.Now()
 	response, err := inferencev2.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, request)
 	answer := &Answer{Model: o.Model, Protocol: GRPC, Target: o.GRPCAddr, Status: "OK", LatencyMS: milliseconds(time.Since(start))}
@@ -88,7 +90,7 @@ func notInMetadata(r rune) bool {
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
-func (o Options) inferRequest(form *v2Request) (*inferencev2.ModelInferRequest, error) {
+func (o *Options) inferRequest(form *v2Request) (*inferencev2.ModelInferRequest, error) {
 	request := &inferencev2.ModelInferRequest{ModelName: o.Model, Id: form.ID}
 	var err error
 	if request.Parameters, err = parameters(form.Parameters); err != nil {

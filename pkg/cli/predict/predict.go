@@ -159,7 +159,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") //nolint:gochecknoglobals // a constant
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // header splits a header flag. The rules of the wire are checked here: later they would look like a server that is away.
 func header(flag string) (name, value string, err error) {
@@ -202,7 +202,7 @@ func (a *Answer) print(format output.Format, streams output.Streams) error {
 	return err
 }
 
-func (o Options) body(stdin io.Reader) (*requestBody, error) {
+func (o *Options) body(stdin io.Reader) (*requestBody, error) {
 	var raw []byte
 	var err error
 	switch {
@@ -223,14 +223,14 @@ func (o Options) body(stdin io.Reader) (*requestBody, error) {
 	return parseBody(raw)
 }
 
-func (o Options) sendV1(ctx context.Context, body *requestBody) (*Answer, error) {
+func (o *Options) sendV1(ctx context.Context, body *requestBody) (*Answer, error) {
 	if body.natural() == V2 {
 		return nil, exit.Errorf(exit.Invalid, `the body has "inputs", which is the V2 form; send it with --protocol v2 or grpc`)
 	}
 	return o.post(ctx, "/v1/models/"+url.PathEscape(o.Model)+":predict", body.raw)
 }
 
-func (o Options) sendV2(ctx context.Context, body *requestBody) (*Answer, error) {
+func (o *Options) sendV2(ctx context.Context, body *requestBody) (*Answer, error) {
 	raw := body.raw
 	if body.natural() == V1 {
 		request, err := body.v2()
@@ -244,7 +244,7 @@ func (o Options) sendV2(ctx context.Context, body *requestBody) (*Answer, error)
 	return o.post(ctx, "/v2/models/"+url.PathEscape(o.Model)+"/infer", raw)
 }
 
-func (o Options) post(ctx context.Context, path string, body []byte) (*Answer, error) {
+func (o *Options) post(ctx context.Context, path string, body []byte) (*Answer, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, exit.Errorf(exit.Usage, "--url %q is not like http://localhost:8080", o.URL)
@@ -292,7 +292,7 @@ func (o Options) post(ctx context.Context, path string, body []byte) (*Answer, e
 	return answer, nil
 }
 
-func (o Options) unreachable(ctx context.Context, address string, err error) error {
+func (o *Options) unreachable(ctx context.Context, address string, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return exit.Errorf(exit.Unreachable, "no answer from %s within %s; --timeout waits longer", address, o.Timeout)
 	}

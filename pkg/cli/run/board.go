@@ -43,9 +43,6 @@ type Row struct {
 // bad tells a row that makes the exit code say so.
 func (r Row) bad() bool { return r.Phase == Failed || r.Phase == Refused }
 
-// settled tells a row on which nothing is going on.
-func (r Row) settled() bool { return r.bad() || r.Phase == Ready || r.Phase == Stopped }
-
 // board holds the rows and wakes whoever shows them.
 type board struct {
 	mu      sync.Mutex

@@ -4,7 +4,6 @@
 package run
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -117,9 +116,13 @@ func only(model string, next http.Handler) http.Handler {
 }
 
 func answerError(w http.ResponseWriter, err *protocol.Error) {
+	answer(w, err.Code.HTTPStatus(), err.Message)
+}
+
+func answer(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(err.Code.HTTPStatus())
-	if text, encodeErr := json.Marshal(map[string]string{"error": err.Message}); encodeErr == nil {
+	w.WriteHeader(status)
+	if text, err := json.Marshal(map[string]string{"error": message}); err == nil {
 		_, _ = w.Write(text)
 	}
 }
@@ -206,22 +209,5 @@ func (e *executor) compile(p *plan.Plan) (http.Handler, error) {
 	if t := form.Timeouts; t != nil && t.ServiceClient != nil {
 		options.StepTimeout = time.Duration(*t.ServiceClient) * time.Second
 	}
-	return route.NewHandler(graph, options), nil
-}
-
-// loopback is a transport for which the names of the table's services mean this process's own port.
-func (e *executor) loopback(address func() string) http.RoundTripper {
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
-	return &http.Transport{
-		MaxIdleConnsPerHost: 64,
-		IdleConnTimeout:     time.Minute,
-		DialContext: func(ctx context.Context, network, target string) (net.Conn, error) {
-			if table := e.routes.Load(); table != nil {
-				if _, ok := table.hosts[hostOf(target)]; ok {
-					return dialer.DialContext(ctx, "tcp", address())
-				}
-			}
-			return dialer.DialContext(ctx, network, target)
-		},
-	}
+	return bounded(route.NewHandler(graph, options)), nil
 }

@@ -208,7 +208,7 @@ func (s *session) read() (*offline.World, error) {
 	world = world.Without(faults)
 	if len(world.Services)+len(world.Graphs) > 0 {
 		for _, w := range world.Warnings() {
-			fmt.Fprintln(s.streams.Err, paint.Busy("warning: ")+w.Object.ID()+": "+w.Warning.String())
+			fmt.Fprintln(s.streams.Err, paint.Busy("warning: ")+w.Object.ID()+": "+w.String())
 		}
 		return world, nil
 	}

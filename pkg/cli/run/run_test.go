@@ -98,7 +98,7 @@ func (r *running) until(name string) map[string]any {
 
 func (r *running) end() error {
 	r.stop()
-	for range r.events { //nolint:revive // the writer must not block
+	for range r.events {
 	}
 	return <-r.ended
 }
@@ -317,6 +317,37 @@ func TestWatchDoesNotWaitForAFetchThatAChangeMakesPointless(t *testing.T) {
 	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "")
 	require.EqualValues(t, 1, r.until("serving")["ready"])
 	require.NoError(t, r.end())
+}
+
+func TestGraphsThatCallEachOtherByURLEndAndSayWhy(t *testing.T) {
+	port := freePort(t)
+	graph := func(name, target string) string {
+		return fmt.Sprintf("---\napiVersion: serving.kserve.io/v1alpha1\nkind: InferenceGraph\nmetadata: {name: %s}\n"+
+			"spec: {nodes: {root: {routerType: Sequence, steps: [%s]}}}\n", name, target)
+	}
+	url := func(name string) string {
+		return fmt.Sprintf("{serviceUrl: \"http://127.0.0.1:%d/serving/default/%s\"}", port, name)
+	}
+	file := filepath.Join(t.TempDir(), "graphs.yaml")
+	service(t, file, "absent", "sklearn", "s3://kserve-samples/nothing",
+		graph("ping", url("pong"))+graph("pong", url("ping"))+graph("lame", "{serviceName: absent}"))
+	r := start(t, Options{Files: []string{file}, Port: port})
+	require.NotNil(t, r.until("serving"), r.stderr.String())
+	row := `{"instances":[[6.8,2.8,4.8,1.4]]}`
+	code, body := post(t, r.url+"/serving/default/ping", "", row)
+	require.Equal(t, http.StatusLoopDetected, code, body)
+	require.Contains(t, body, "the request has come through 16 graphs")
+	_, body = post(t, r.url+"/serving/default/lame", "", row)
+	require.Contains(t, body, "absent.default is not served here now")
+	require.Equal(t, exit.Failed, exit.Code(r.end()))
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 func TestTheSameNameInTwoNamespacesIsTwoServices(t *testing.T) {
