@@ -69,13 +69,23 @@ func (r *run) archive(ctx context.Context, obj provider.Object, format unpack.Fo
 		stats, err = r.tar(ctx, obj, disk, limits)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("unpack %s: %w", obj.Path, err)
+		return nil, fmt.Errorf("unpack %s: %w", obj.Path, errors.Join(err, r.dropHalf(err)))
 	}
 	if stats.Files == 0 {
-		return nil, provider.Errorf(provider.NotFound, "no model found at %s: the archive holds no file", r.source)
+		none := provider.Errorf(provider.NotFound, "no model found at %s: the archive holds no file", r.source)
+		return nil, errors.Join(none, r.place.discard())
 	}
 	r.log.Info("unpacked", zap.String("archive", obj.Path), zap.Int("files", stats.Files), zap.String("size", size(stats.Bytes)))
 	return disk.files, disk.sync()
+}
+
+// dropHalf frees what a failed unpacking left: another try starts it anew, and a bomb should not stay on the disk. An archive that
+// came whole and is bad goes too.
+func (r *run) dropHalf(cause error) error {
+	if errors.Is(cause, unpack.ErrFormat) || errors.Is(cause, unpack.ErrUnsafe) || errors.Is(cause, unpack.ErrLimit) {
+		return r.place.discard()
+	}
+	return os.RemoveAll(r.place.tree())
 }
 
 func (r *run) tar(ctx context.Context, obj provider.Object, disk *disk, limits unpack.Limits) (unpack.Stats, error) {

@@ -212,6 +212,9 @@ func TestArchives(t *testing.T) {
 				require.ErrorContains(t, err, tc.says)
 				require.NoDirExists(t, dir)
 				require.NoFileExists(t, filepath.Join(filepath.Dir(dir), "evil"))
+				left, err := os.ReadDir(filepath.Dir(dir))
+				require.NoError(t, err)
+				require.Empty(t, left, "a bad archive leaves nothing on the disk")
 				return
 			}
 			require.NoError(t, err)

@@ -112,6 +112,7 @@ func TestS3PathRule(t *testing.T) {
 		"a deep tree":                            {uri: "s3://foo/bar", want: env{"models/weights.pt": "w", "0002.h5": "h5", "a/very/long/path/conf.json": "{}"}},
 		"keys that need escaping":                {uri: "s3://bkt/odd", want: env{"a b+c%25ü.bin": "odd"}},
 		"no such bucket":                         {uri: "s3://nothing/x", kind: provider.NotFound, says: `bucket "nothing" does not exist`},
+		"what no bucket can be called":           {uri: "s3://b/x", kind: provider.Invalid, says: `"b" is no bucket: Bucket name cannot be shorter than 3 characters`},
 		"one name as a file and a folder":        {uri: "s3://clash/m", kind: provider.Invalid, says: "cannot be a file and a folder"},
 		"a key that climbs out of its folder":    {uri: "s3://escape/m", kind: provider.Invalid, says: "no path within a folder"},
 		"one object of a tree":                   {uri: "s3://foo/bar/models/weights.pt", want: env{"weights.pt": "w"}},
@@ -351,6 +352,8 @@ func TestClaims(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(mounts, "claim", "round"), 0o755))
 	require.NoError(t, os.Symlink(".", filepath.Join(mounts, "claim", "round", "again")))
 	require.NoError(t, os.MkdirAll(filepath.Join(mounts, "claim", "empty"), 0o755))
+	elsewhere := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "a b"), []byte("b"), 0o600))
 	for name, tc := range map[string]struct {
 		uri  string
 		want map[string]string
@@ -362,6 +365,7 @@ func TestClaims(t *testing.T) {
 		"a link out of the claim":      {uri: "pvc://claim/bad", says: "outside its volume"},
 		"a link to itself":             {uri: "pvc://claim/round", says: "links to a folder above itself"},
 		"nothing there":                {uri: "pvc://claim/none", says: "nothing at pvc://claim/none"},
+		"a path with escapes":          {uri: "file://" + elsewhere + "/a%20b", says: "a path is taken as it is written; write " + elsewhere + "/a b"},
 		"an empty folder":              {uri: "pvc://claim/empty", says: "without any file"},
 		"a path that leaves the claim": {uri: "pvc://claim/../x", says: "not a plain one"},
 		"a name that leaves the mount": {uri: "pvc://../x", says: "cannot be the name"},

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/storage/provider"
@@ -111,6 +112,9 @@ func (p *Provider) List(ctx context.Context, ref modelref.Ref) (provider.Listing
 		return provider.Listing{}, err
 	}
 	bucket, root := ref.Authority, strings.Trim(ref.Path, "/")
+	if err := s3utils.CheckValidBucketName(bucket); err != nil {
+		return provider.Listing{}, provider.Errorf(provider.Invalid, "%s: %q is no bucket: %w", ref.URI, bucket, err)
+	}
 	ctx, wait := withRetryAfter(ctx)
 	if root != "" {
 		info, err := exact(ctx, client, bucket, root)

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,9 @@ func (p *Provider) List(ctx context.Context, ref modelref.Ref) (provider.Listing
 		}
 	}
 	info, err := w.stat(name)
+	if plain, ok := unescaped(name); err != nil && ok && root == "" { // what is outside a claim is not looked at
+		return provider.Listing{}, provider.Errorf(provider.NotFound, "nothing at %s: a path is taken as it is written; write %s", ref.URI, plain)
+	}
 	if err != nil {
 		return provider.Listing{}, classify(ref, err)
 	}
@@ -207,6 +211,16 @@ func object(rel, key string, info fs.FileInfo) provider.Object {
 
 func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+}
+
+// unescaped is the existing path that a name with URL escapes was probably meant to be.
+func unescaped(name string) (string, bool) {
+	plain, err := url.PathUnescape(name)
+	if err != nil || plain == name {
+		return "", false
+	}
+	_, err = os.Stat(plain)
+	return plain, err == nil
 }
 
 func classify(ref modelref.Ref, err error) error {
