@@ -58,6 +58,11 @@ func (f *fetcher) fetch(ctx context.Context, w *work, progress func(storage.Prog
 }
 
 func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress func(storage.Progress)) (string, error) {
+	if rest, ok := strings.CutPrefix(uri, "pvc://"); ok {
+		if claim, _, _ := strings.Cut(rest, "/"); f.claims[claim] == "" {
+			return "", fmt.Errorf("fetch %s: the claim %s is in a cluster; name the folder that stands for it here with --claim %s=FOLDER", uri, claim, claim)
+		}
+	}
 	env, err := f.environment(w.env, uri)
 	if err != nil {
 		return "", err
