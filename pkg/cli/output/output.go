@@ -100,14 +100,14 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// Width is the number of columns of the terminal w; 0 when it is none.
-func Width(w io.Writer) int {
+// Size is how many columns and rows the terminal w has; 0 when it is none.
+func Size(w io.Writer) (columns, rows int) {
 	if f, ok := w.(*os.File); ok {
-		if cols, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return cols
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns, rows
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // Paint colours text when its writer is a terminal and NO_COLOR is not set.

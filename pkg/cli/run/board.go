@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Phase is where a service or graph stands.
@@ -49,6 +50,8 @@ type board struct {
 	rows    map[string]Row
 	changed chan struct{} // capacity 1: a missed wake-up is a wake-up still waiting
 	says    []func()      // what is to be said after the rows are shown
+	// disturbed says that somebody wrote to the terminal beside the table, so that its lines are not where they were.
+	disturbed atomic.Bool
 }
 
 func newBoard() *board { return &board{rows: map[string]Row{}, changed: make(chan struct{}, 1)} }

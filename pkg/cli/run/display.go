@@ -79,6 +79,9 @@ func (d *display) stop() {
 // update shows the rows and then what is to be said: what is said stands below the rows that it is about.
 func (d *display) update() {
 	says := d.board.said()
+	if d.board.disturbed.Swap(false) {
+		d.drawn = 0
+	}
 	d.show(d.board.snapshot())
 	for _, say := range says {
 		say()
@@ -86,11 +89,15 @@ func (d *display) update() {
 	}
 }
 
-// remarks are what the table has no room for: why rows went wrong, and notes.
-func remarks(rows []Row) []string {
+// remarks are what a table of this width has no room for: why rows went wrong, URLs that were cut, and notes.
+func remarks(rows []Row, width int) []string {
+	narrow := false
+	for line := range strings.Lines(tableText(rows)) {
+		narrow = narrow || cut(strings.TrimRight(line, "\n "), width) != strings.TrimRight(line, "\n ")
+	}
 	var all []string
 	for _, r := range rows {
-		if r.bad() {
+		if r.bad() || (narrow && r.Phase == Ready) {
 			all = append(all, r.Name+": "+r.sentence())
 		}
 		for _, n := range r.Notes {
@@ -184,8 +191,8 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
-// table redraws the table in place.
-func (d *display) table(rows []Row) {
+// tableText is the table as wide as it wants to be.
+func tableText(rows []Row) string {
 	var text bytes.Buffer
 	cells := make([][]string, 0, len(rows))
 	for _, r := range rows {
@@ -198,20 +205,29 @@ func (d *display) table(rows []Row) {
 		}
 		cells = append(cells, []string{r.Name, string(r.Phase), r.Runtime, r.Model, what})
 	}
-	if output.Rows(&text, []string{"NAME", "PHASE", "RUNTIME", "MODEL", "URL"}, cells) != nil {
+	_ = output.Rows(&text, []string{"NAME", "PHASE", "RUNTIME", "MODEL", "URL"}, cells) // a buffer takes everything
+	return text.String()
+}
+
+// table redraws the table in place. A table that is higher than the terminal cannot be: its upper lines have scrolled away.
+func (d *display) table(rows []Row) {
+	width, height := output.Size(d.out)
+	if height > 0 && len(rows)+2 > height {
+		d.drawn = 0
+		d.lines(rows)
 		return
 	}
-	if text.String() == d.shown {
+	text := tableText(rows)
+	if text == d.shown {
 		return
 	}
-	d.shown = text.String()
-	width := output.Width(d.out)
+	d.shown = text
 	var screen bytes.Buffer
 	if d.drawn > 0 {
 		fmt.Fprintf(&screen, "\x1b[%dA\x1b[J", d.drawn)
 	}
 	d.drawn = 0
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(text) {
 		line = cut(strings.TrimRight(line, "\n "), width)
 		screen.WriteString(d.colour(line, rows, d.drawn-1))
 		screen.WriteByte('\n')

@@ -54,7 +54,19 @@ func TestTableIsDrawnInPlaceAndFitsTheTerminal(t *testing.T) {
 	d.update()
 	require.True(t, strings.HasPrefix(out.String(), "\x1b[2A\x1b[J"), "the two lines before are replaced: %q", out.String())
 	require.Contains(t, out.String(), "no such bucket")
-	require.Equal(t, []string{"ns/a: failed: no such bucket"}, remarks(b.snapshot()))
+	require.Equal(t, []string{"ns/a: failed: no such bucket"}, remarks(b.snapshot(), 0))
+
+	out.Reset()
+	b.disturbed.Store(true)
+	b.set("a", func(r *Row) {
+		r.Phase, r.Detail, r.URL, r.Model = Ready, "", "http://localhost:8080/v1/models/a:predict", "sklearn"
+	})
+	d.update()
+	require.True(t, strings.HasPrefix(out.String(), "\x1b[2m") || strings.HasPrefix(out.String(), "NAME"),
+		"after a log line the table is drawn below it, not over it: %q", out.String())
+	require.Empty(t, remarks(b.snapshot(), 200))
+	require.Equal(t, []string{"ns/a: ready at http://localhost:8080/v1/models/a:predict (sklearn)"}, remarks(b.snapshot(), 40),
+		"a URL that a narrow table cuts is told whole")
 
 	require.Equal(t, "éééé…", cut("éééééééé", 6))
 	require.Equal(t, "short", cut("short", 80))

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
@@ -167,7 +168,12 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "%w", err)
 	}
-	s := &session{o: o, streams: streams, log: log, board: newBoard()}
+	b := newBoard()
+	log = log.WithOptions(zap.Hooks(func(zapcore.Entry) error {
+		b.disturbed.Store(true)
+		return nil
+	}))
+	s := &session{o: o, streams: streams, log: log, board: b}
 	models := newModelServers(func() *serve.Server {
 		return serve.New(serve.Options{Engines: engines(), Log: log, Docs: true})
 	})
@@ -199,6 +205,7 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 
 // read loads the files. Objects with faults are told and left out; nothing left is an error.
 func (s *session) read() (*offline.World, error) {
+	s.board.disturbed.Store(true)
 	world, faults := offline.Load(s.streams.In, s.o.Files)
 	paint := output.NewPaint(s.streams.Err)
 	for _, f := range faults {
@@ -322,7 +329,8 @@ func (s *session) ready(ready, bad int) {
 	rows := s.board.snapshot()
 	text := fmt.Sprintf("serving %d of %d; ctrl-c stops", ready, len(rows))
 	if output.IsTerminal(s.streams.Out) {
-		text = strings.Join(append(remarks(rows), text), "\n")
+		width, _ := output.Size(s.streams.Out)
+		text = strings.Join(append(remarks(rows, width), text), "\n")
 	}
 	s.board.say(func() { s.say("serving", text, map[string]any{"ready": ready, "failed": bad}) })
 }
