@@ -145,6 +145,7 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 	}
 	e.mu.Lock()
 	e.served[id] = w
+	e.reach(w)
 	e.mu.Unlock()
 	if old != nil && old.place() != w.place() {
 		_ = e.models.remove(old.place()) // it was there: the new one is beside it

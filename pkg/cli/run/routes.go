@@ -6,6 +6,7 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -64,6 +65,25 @@ func (t *routes) byPath(path string) (h http.Handler, prefix string, ok bool) {
 	return h, pathPrefix + namespace + "/" + name, ok
 }
 
+// reach adds the ways to one service to the table; others may still be fetched for long. The caller holds mu.
+func (e *executor) reach(w *work) {
+	table := &routes{hosts: map[string]http.Handler{}, paths: map[string]http.Handler{}}
+	if old := e.routes.Load(); old != nil {
+		maps.Copy(table.hosts, old.hosts)
+		maps.Copy(table.paths, old.paths)
+	}
+	table.add(w, e.models.handler(w.server))
+	e.routes.Store(table)
+}
+
+func (t *routes) add(w *work, server http.Handler) {
+	h := only(w.model, server)
+	for _, host := range w.hosts {
+		t.hosts[strings.ToLower(host)] = h
+	}
+	t.paths[w.service.Object.Namespace+"/"+w.service.Object.Name] = h
+}
+
 // route compiles the table of routes from what is served now.
 func (e *executor) route(world *offline.World) {
 	table := &routes{hosts: map[string]http.Handler{}, paths: map[string]http.Handler{}}
@@ -73,12 +93,8 @@ func (e *executor) route(world *offline.World) {
 		served[w.service.Object.Namespace+"/"+w.service.Object.Name] = w
 	}
 	e.mu.Unlock()
-	for key, w := range served {
-		h := only(w.model, e.models.handler(w.server))
-		for _, host := range w.hosts {
-			table.hosts[strings.ToLower(host)] = h
-		}
-		table.paths[key] = h
+	for _, w := range served {
+		table.add(w, e.models.handler(w.server))
 	}
 	wanted := map[string]bool{}
 	for _, g := range world.Graphs {

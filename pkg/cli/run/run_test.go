@@ -310,10 +310,16 @@ func TestWatchDoesNotWaitForAFetchThatAChangeMakesPointless(t *testing.T) {
 	defer stuck.Close()
 	defer close(let)
 	file := filepath.Join(t.TempDir(), "iris.yaml")
-	service(t, file, "iris", "sklearn", stuck.URL+"/model.joblib", "")
+	other := strings.ReplaceAll(string(read(t, samplesDir+"/iris.yaml")), "name: sklearn-iris", "name: other")
+	service(t, file, "iris", "sklearn", stuck.URL+"/model.joblib", "---\n"+other)
 	r := start(t, Options{Files: []string{file}, Watch: true})
 	require.NotNil(t, r.until("listening"), r.stderr.String())
 	<-asked
+	for r.rows["default/other"]["phase"] != "Ready" {
+		require.NotNil(t, r.until("status"))
+	}
+	code, body := post(t, r.url+"/serving/default/other/v1/models/other:predict", "", `{"instances":[[6.8,2.8,4.8,1.4]]}`)
+	require.Equal(t, http.StatusOK, code, "a service that is ready is reached in every way: %s", body)
 	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "")
 	require.EqualValues(t, 1, r.until("serving")["ready"])
 	require.NoError(t, r.end())
