@@ -70,6 +70,17 @@ func TestEverySampleIsValidAndRenders(t *testing.T) {
 	require.NotContains(t, stdout, "ownerReferences", "the owners have no UID before they are applied, and an API server refuses a reference without one")
 }
 
+func TestTheSamplesFindTheirBucketInACluster(t *testing.T) {
+	stdout, _, err := call(ExplainCommand, "", "-f", samplesDir+"/iris.yaml", "-f", samplesDir+"/cluster", "-o", "json")
+	require.NoError(t, err)
+	var all []Explanation
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	require.Len(t, all, 1)
+	require.Contains(t, all[0].Decisions, Decision{
+		Subject: "credentials", Role: "predictor", Chosen: "secrets kserve-samples-s3", Why: "service account default lists them",
+	})
+}
+
 func TestSettingsAndSecretsOfTheFilesCount(t *testing.T) {
 	sample, err := os.ReadFile(samplesDir + "/iris.yaml")
 	require.NoError(t, err)
