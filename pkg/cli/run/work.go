@@ -74,7 +74,8 @@ func understand(world *offline.World, service offline.Service, p *plan.Plan) (*w
 	case c.Runtime == nil:
 		return nil, refuse("spec.predictor.containers runs the container image %s, and kserve run starts no containers; apply the service to a cluster", c.Front().Image)
 	case !slices.Contains(servers(), imageName(c.Front().Image)):
-		return nil, refuse("%s %s runs the container image %s, and kserve run starts no containers; apply the service to a cluster", c.Runtime.Kind(), c.Runtime.Name, c.Front().Image)
+		return nil, refuse("%s %s runs the container image %s, and kserve run starts no containers; apply the service to a cluster%s",
+			c.Runtime.Kind(), c.Runtime.Name, c.Front().Image, instead(c.Format.Name))
 	case c.Workers != nil:
 		return nil, refuse("spec.predictor.workerSpec asks for several machines; apply the service to a cluster")
 	case c.MultiModel || (len(c.Storage.Sources) == 0 && c.Storage.Spec == nil):
@@ -96,6 +97,15 @@ func understand(world *offline.World, service offline.Service, p *plan.Plan) (*w
 		w.notes = append(w.notes, "spec.canary is not run; every request reaches spec.predictor")
 	}
 	return w, nil
+}
+
+// instead names the shipped runtime that this process can stand for, where there is one for the format.
+func instead(format string) string {
+	runtime := map[string]string{"sklearn": "kserve-sklearnserver", "xgboost": "kserve-xgbserver", "lightgbm": "kserve-lgbserver"}[format]
+	if runtime == "" {
+		return ""
+	}
+	return ", or set spec.predictor.model.runtime: " + runtime + " to have it served here"
 }
 
 // imageName is the last part of an image without tag and digest.

@@ -36,7 +36,11 @@ func TestWhatOnlyAClusterCanDoIsRefusedInASentence(t *testing.T) {
 		"an explainer":         {head + model + "  explainer: {containers: [{name: kserve-container, image: me/e:1}]}\n", "spec.explainer runs the container image me/e:1"},
 		"a custom predictor":   {head + "  predictor: {containers: [{name: kserve-container, image: me/p:1}]}\n", "spec.predictor.containers runs the container image me/p:1"},
 		"a third-party server": {head + "  predictor: {model: {modelFormat: {name: pytorch}, storageUri: \"s3://b/m\"}}\n", "kserve-torchserve runs the container image"},
-		"no model":             {head + "  predictor: {model: {modelFormat: {name: sklearn}}}\n", "no storageUri"},
+		"a format of ours in another server": {
+			head + "  predictor: {model: {modelFormat: {name: sklearn}, protocolVersion: v2, storageUri: \"s3://b/m\"}}\n",
+			"or set spec.predictor.model.runtime: kserve-sklearnserver to have it served here",
+		},
+		"no model": {head + "  predictor: {model: {modelFormat: {name: sklearn}}}\n", "no storageUri"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
