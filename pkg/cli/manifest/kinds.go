@@ -71,5 +71,8 @@ func newValue(gvk schema.GroupVersionKind) (fresh func() any, message string) {
 			return nil, fmt.Sprintf("unknown kind %q; did you mean %q?", gvk.Kind, name)
 		}
 	}
+	if gvk.Group == servingv1beta1.SchemeGroupVersion.Group {
+		return nil, fmt.Sprintf("unknown kind %q of %s; known are %s", gvk.Kind, gvk.GroupVersion(), strings.Join(names, ", "))
+	}
 	return nil, fmt.Sprintf("kind %q of %s is not planned from; leave it out of these files, which take %s", gvk.Kind, gvk.GroupVersion(), strings.Join(names, ", "))
 }

@@ -88,6 +88,11 @@ func TestFaultsSayWhereAndWhatToDo(t *testing.T) {
 			"\x7fELF\x01",
 			[]string{"f:1 (document 1): not valid YAML: control characters are not allowed; is this a text file?"},
 		},
+		"an object that is planned by nobody": {
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n",
+			[]string{`f:2 (document 1): kind: kind "Deployment" of apps/v1 is not planned from; leave it out of these files, which take ` +
+				"ClusterServingRuntime, ClusterStorageContainer, ConfigMap, InferenceGraph, InferenceService, Namespace, Secret, ServiceAccount, ServingRuntime, TrainedModel"},
+		},
 		"a list whose items are none": {
 			"apiVersion: v1\nkind: List\nitems: 5\n",
 			[]string{"f:3 (document 1): items: a list of objects is expected"},
