@@ -1,0 +1,189 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/client-go/tools/cache"
+	cliflag "k8s.io/component-base/cli/flag"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	apioptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	controlleroptions "k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	scheduleroptions "k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+)
+
+// controllerNames are the controllers that a node of processes needs. No node lifecycle: there is one node, and it lives as long as
+// the cluster does.
+var controllerNames = []string{ //nolint:gochecknoglobals // a constant list
+	"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "replicationcontroller",
+	"endpoints", "endpointslice", "endpointslice-mirroring", "garbage-collector", "namespace", "serviceaccount",
+	"serviceaccount-token", "horizontal-pod-autoscaler", "disruption", "ttl-after-finished", "pod-garbage-collector",
+	"resourcequota", "clusterrole-aggregation",
+}
+
+var volumeControllerNames = []string{ //nolint:gochecknoglobals // a constant list
+	"persistentvolume-binder", "persistentvolumeclaim-protection", "persistentvolume-protection", "ephemeral-volume",
+}
+
+func file(o Options, name string) string { return filepath.Join(o.PKI, name) }
+
+func readFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	}
+	return b, nil
+}
+
+// startEtcd listens on unix sockets only: no port can collide, and nobody else can reach it.
+func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error) {
+	cfg := embed.NewConfig()
+	cfg.Dir = filepath.Join(o.Dir, "etcd")
+	cfg.Logger, cfg.LogLevel = "zap", "error"
+	cfg.LogOutputs = []string{filepath.Join(o.Dir, "etcd.log")}
+	cfg.UnsafeNoFsync = true // a development cluster may lose its last second when the machine loses power
+	clients := url.URL{Scheme: "unix", Path: filepath.Join(o.Dir, "etcd.sock")}
+	peers := url.URL{Scheme: "unix", Path: filepath.Join(o.Dir, "etcd-peer.sock")}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peers}, []url.URL{peers}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return "", fmt.Errorf("start etcd in %s: %w", cfg.Dir, err)
+	}
+	c.stops = append(c.stops, e.Close)
+	select {
+	case <-e.Server.ReadyNotify():
+	case err := <-e.Err():
+		return "", fmt.Errorf("start etcd: %w", err)
+	case <-e.Server.StopNotify():
+		return "", errors.New("etcd stopped before it was ready")
+	case <-ctx.Done():
+		return "", fmt.Errorf("wait for etcd: %w", ctx.Err())
+	}
+	return clients.String(), nil
+}
+
+func apiArgs(o Options, etcd string) []string {
+	args := []string{
+		"--etcd-servers=" + etcd,
+		"--service-cluster-ip-range=" + o.ServiceRange,
+		"--tls-cert-file=" + file(o, "apiserver.crt"), "--tls-private-key-file=" + file(o, "apiserver.key"),
+		"--client-ca-file=" + file(o, "ca.crt"),
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + file(o, "sa.pub"), "--service-account-signing-key-file=" + file(o, "sa.key"),
+		"--authorization-mode=RBAC", "--allow-privileged=true",
+		"--requestheader-client-ca-file=" + file(o, "front-proxy-ca.crt"),
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + file(o, "front-proxy-client.crt"), "--proxy-client-key-file=" + file(o, "front-proxy-client.key"),
+		"--profiling=false", "--shutdown-delay-duration=0s", "--enable-priority-and-fairness=false",
+		// Without a node lifecycle controller nobody would ever take the taint away.
+		"--disable-admission-plugins=TaintNodesByCondition",
+	}
+	if o.Advertise == "" {
+		// Loopback may not be published as an endpoint; without a node nobody would use it.
+		args = append(args, "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
+	} else {
+		args = append(args, "--advertise-address="+o.Advertise, "--enable-aggregator-routing=true",
+			"--kubelet-client-certificate="+file(o, "admin.crt"), "--kubelet-client-key="+file(o, "admin.key"),
+			"--kubelet-certificate-authority="+file(o, "ca.crt"), "--kubelet-preferred-address-types=InternalIP")
+	}
+	return append(args, o.ExtraAPI...)
+}
+
+func (c *ControlPlane) startAPIServer(ctx context.Context, o Options, etcd string) error {
+	options := apioptions.NewServerRunOptions()
+	addr, ok := o.Listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return fmt.Errorf("API server listener: want TCP, got %s", o.Listener.Addr().Network())
+	}
+	if err := parse("API server", options.Flags(), append(apiArgs(o, etcd), fmt.Sprintf("--secure-port=%d", addr.Port))); err != nil {
+		return err
+	}
+	options.SecureServing.Listener = o.Listener
+	if err := options.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return fmt.Errorf("set feature gates: %w", err)
+	}
+	completed, err := options.Complete(ctx)
+	if err != nil {
+		return fmt.Errorf("complete API server options: %w", err)
+	}
+	if err := errors.Join(completed.Validate()...); err != nil {
+		return fmt.Errorf("check API server options: %w", err)
+	}
+	c.part(ctx, "API server", func(ctx context.Context) error { return apiserver.Run(ctx, completed) })
+	return nil
+}
+
+func (c *ControlPlane) startControllers(ctx context.Context, o Options) error {
+	options, err := controlleroptions.NewKubeControllerManagerOptions()
+	if err != nil {
+		return fmt.Errorf("make controller manager options: %w", err)
+	}
+	known, off, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
+	names := controllerNames
+	if o.Volumes {
+		names = append(names[:len(names):len(names)], volumeControllerNames...)
+	}
+	err = parse("controller manager", options.Flags(known, off, aliases), []string{
+		"--kubeconfig=" + o.Kubeconfig, "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=false",
+		"--service-account-private-key-file=" + file(o, "sa.key"), "--root-ca-file=" + file(o, "ca.crt"),
+		"--cluster-signing-cert-file=" + file(o, "ca.crt"), "--cluster-signing-key-file=" + file(o, "ca.key"),
+		"--horizontal-pod-autoscaler-sync-period=5s", "--horizontal-pod-autoscaler-initial-readiness-delay=1s",
+		"--horizontal-pod-autoscaler-cpu-initialization-period=10s", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--controllers=" + strings.Join(names, "-controller,") + "-controller,root-ca-certificate-publisher-controller",
+	})
+	if err != nil {
+		return err
+	}
+	config, err := options.Config(ctx, known, off, aliases)
+	if err != nil {
+		return fmt.Errorf("configure controller manager: %w", err)
+	}
+	c.part(ctx, "controller manager", func(ctx context.Context) error { return controllers.Run(ctx, config.Complete()) })
+	return nil
+}
+
+func (c *ControlPlane) startScheduler(ctx context.Context, o Options) error {
+	options := scheduleroptions.NewOptions()
+	err := parse("scheduler", *options.Flags, []string{
+		"--kubeconfig=" + o.Kubeconfig, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400",
+	})
+	if err != nil {
+		return err
+	}
+	if options.InformerName, err = cache.NewInformerName("kube-scheduler"); err != nil {
+		return fmt.Errorf("name scheduler informers: %w", err)
+	}
+	config, sched, err := scheduler.Setup(ctx, options)
+	if err != nil {
+		return fmt.Errorf("set up scheduler: %w", err)
+	}
+	c.part(ctx, "scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, config, sched) })
+	return nil
+}
+
+func parse(part string, named cliflag.NamedFlagSets, args []string) error {
+	flags := pflag.NewFlagSet(part, pflag.ContinueOnError)
+	for _, set := range named.FlagSets {
+		flags.AddFlagSet(set)
+	}
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("%s flags: %w", part, err)
+	}
+	return nil
+}

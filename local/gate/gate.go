@@ -1,0 +1,136 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gate lets the host reach into the cluster's network: unix sockets are seen across network namespaces, so a client on the
+// host sends "host:port" and a newline to a socket in the cluster's folder, and then speaks with that address inside.
+//
+// Called by: cluster (Serve, inside) and launch (Forward, outside).
+// Next: proxy and the API server, which listen inside.
+package gate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	dialTimeout   = 5 * time.Second
+	headerTimeout = 10 * time.Second
+	maxHeader     = 300
+)
+
+// Serve answers on the socket until ctx ends.
+func Serve(ctx context.Context, socket string) error {
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove stale gate: %w", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return fmt.Errorf("open gate: %w", err)
+	}
+	return accept(ctx, l, func(c net.Conn) { enter(ctx, c) })
+}
+
+func enter(ctx context.Context, c net.Conn) {
+	_ = c.SetReadDeadline(time.Now().Add(headerTimeout))
+	r := bufio.NewReaderSize(c, maxHeader)
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		c.Close()
+		return
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	d := net.Dialer{Timeout: dialTimeout}
+	u, err := d.DialContext(ctx, "tcp", strings.TrimSpace(string(line)))
+	if err != nil {
+		c.Close()
+		return
+	}
+	Join(&buffered{Conn: c, r: r}, u)
+}
+
+// buffered is a connection of which some bytes were already read.
+type buffered struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (b *buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
+
+func (b *buffered) CloseWrite() error {
+	if w, ok := b.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+// Forward takes connections of l and carries each to target behind the gate, until ctx ends.
+func Forward(ctx context.Context, l net.Listener, socket, target string) error {
+	return accept(ctx, l, func(c net.Conn) {
+		u, err := Dial(ctx, socket, target)
+		if err != nil {
+			c.Close()
+			return
+		}
+		Join(c, u)
+	})
+}
+
+// Dial connects to target behind the gate.
+func Dial(ctx context.Context, socket, target string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTimeout}
+	u, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("reach gate: %w", err)
+	}
+	if _, err := io.WriteString(u, target+"\n"); err != nil {
+		u.Close()
+		return nil, fmt.Errorf("reach gate: %w", err)
+	}
+	return u, nil
+}
+
+func accept(ctx context.Context, l net.Listener, serve func(net.Conn)) error {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // closed by the end of ctx, which is how this ends
+			}
+			return fmt.Errorf("accept: %w", err)
+		}
+		go serve(c)
+	}
+}
+
+// Join copies both ways, passes half-closes on, and returns when both sides have ended.
+func Join(a, b net.Conn) {
+	defer a.Close()
+	defer b.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { oneWay(a, b) })
+	wg.Go(func() { oneWay(b, a) })
+	wg.Wait()
+}
+
+func oneWay(dst, src net.Conn) {
+	_, err := io.Copy(dst, src)
+	if w, ok := dst.(interface{ CloseWrite() error }); ok && err == nil {
+		if w.CloseWrite() == nil {
+			return
+		}
+	}
+	// One direction broke: without the other's end it would hang for ever.
+	dst.Close()
+	src.Close()
+}

@@ -1,0 +1,24 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kserve-go/kserve-go/local/command"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	err := command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "kserve-cluster: %v\n", err)
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
