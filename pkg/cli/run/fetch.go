@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -101,6 +102,10 @@ func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress fu
 		if had && provider.KindOf(err) == provider.Unavailable && ctx.Err() == nil {
 			w.notes = append(w.notes, fmt.Sprintf("the source cannot be reached now (%v); serving the copy that was fetched before", err))
 			return dir, nil
+		}
+		var file *fs.PathError
+		if errors.As(err, &file) && (strings.HasPrefix(dir, file.Path) || strings.HasPrefix(file.Path, f.cache)) {
+			err = fmt.Errorf("%w; --cache-dir names another folder for models", err)
 		}
 		return "", err
 	}

@@ -160,7 +160,8 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 	if o.CacheDir == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
-			dir = os.TempDir()
+			// Not the folder for temporary files: anybody could put a model there before us.
+			return nil, exit.Errorf(exit.Usage, "there is no folder to keep models in (%w); name one with --cache-dir", err)
 		}
 		o.CacheDir = filepath.Join(dir, "kserve-go", "models")
 	}

@@ -325,6 +325,23 @@ func TestWatchDoesNotWaitForAFetchThatAChangeMakesPointless(t *testing.T) {
 	require.NoError(t, r.end())
 }
 
+func TestACacheThatCannotBeWrittenNamesTheFlag(t *testing.T) {
+	dir := t.TempDir()
+	service(t, dir+"/iris.yaml", "iris", "sklearn", "s3://kserve-samples/iris", "")
+	// A file where the folder should be stops root too.
+	require.NoError(t, os.WriteFile(dir+"/taken", nil, 0o600))
+	r := start(t, Options{Files: []string{dir + "/iris.yaml"}, CacheDir: dir + "/taken/cache"})
+	require.Nil(t, r.until("serving"))
+	require.Contains(t, r.rows["default/iris"]["detail"], "--cache-dir names another folder")
+	require.Equal(t, exit.Failed, exit.Code(r.end()))
+
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	err := Run(t.Context(), Options{Files: []string{dir}}, output.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	require.Equal(t, exit.Usage, exit.Code(err))
+	require.ErrorContains(t, err, "name one with --cache-dir")
+}
+
 func TestGraphsThatCallEachOtherByURLEndAndSayWhy(t *testing.T) {
 	port := freePort(t)
 	graph := func(name, target string) string {
