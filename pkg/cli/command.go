@@ -61,6 +61,8 @@ shows what a cluster would make of it, and sends requests to what is running.
 		if cmd.Args != nil {
 			cmd.Args = usageArgs(cmd.Args)
 		}
+		choices(cmd, "output", string(output.Table), string(output.JSON), string(output.YAML))
+		choices(cmd, "protocol", predict.V1, predict.V2, predict.GRPC)
 		switch cmd.Name() {
 		case "help":
 			cmd.Args = knownTopic
@@ -70,6 +72,13 @@ shows what a cluster would make of it, and sends requests to what is running.
 		}
 	}
 	return root
+}
+
+// choices has shells complete a flag with the words it takes, not with files.
+func choices(cmd *cobra.Command, flag string, words ...string) {
+	if cmd.Flags().Lookup(flag) != nil {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	}
 }
 
 // knownTopic refuses `help` and `completion` of what there is not: their own way is to print a page and succeed.

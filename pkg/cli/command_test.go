@@ -54,6 +54,15 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func TestShellsCompleteFlagsWithTheWordsTheyTake(t *testing.T) {
+	_, formats, _ := kserve("__complete", "render", "-o", "")
+	require.Equal(t, "table\njson\nyaml\n:4\n", formats)
+	_, protocols, _ := kserve("__complete", "predict", "iris", "--protocol", "")
+	require.Equal(t, "v1\nv2\ngrpc\n:4\n", protocols)
+	_, files, _ := kserve("__complete", "validate", "-f", "")
+	require.Equal(t, ":0\n", files, "files are completed by the shell")
+}
+
 func TestVersionInEveryForm(t *testing.T) {
 	_, flag, _ := kserve("--version")
 	require.Equal(t, "kserve dev\n", flag)
