@@ -339,8 +339,8 @@ func TestKillLeavesNothing(t *testing.T) {
 	if _, err := post(again.url+"/v1/models/sklearn-iris:predict", irisRow); err != nil {
 		t.Error(err)
 	}
-	if code := again.end(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+	if code := again.end(syscall.SIGHUP); code != 0 {
+		t.Errorf("a closed terminal: exit code %d", code)
 	}
 }
 
