@@ -52,6 +52,23 @@ func TestParseReadsJSONAndLists(t *testing.T) {
 	require.Equal(t, `f.json:3 (document 1): ns/secret/b: items[1].datas: unknown field; did you mean "data"?`, faults[0].String())
 }
 
+func TestWrongTypesInALongListAreFoundWithFewDecodings(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(iris + "      env:\n")
+	for i := range 5000 {
+		value := "x"
+		if i%2500 == 1234 {
+			value = "5" // the same error twice
+		}
+		text.WriteString("      - {name: A, value: " + value + "}\n")
+	}
+	_, faults := Parse("f", []byte(text.String()))
+	require.Len(t, faults, 2)
+	require.Equal(t, "spec.predictor.model.env[1234].value", faults[0].Path)
+	require.Equal(t, 12+1234, faults[0].Line)
+	require.Equal(t, "spec.predictor.model.env[3734].value", faults[1].Path)
+}
+
 func TestTypedListsAreReadAndTheirItemsNeedNoKind(t *testing.T) {
 	text := `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [
   {"metadata": {"name": "a"}, "spec": {"predictor": {}}},

@@ -153,15 +153,16 @@ func mistype(raw []byte, err error, fresh func() any) (path, message string) {
 	if json.Unmarshal(raw, &tree) != nil {
 		return "", err.Error()
 	}
-	// The decoder's own path leaves indexes out and types with a decoder of their own tell none: the culprit is the
-	// value without which the error is another one.
-	keys := culprit(tree, nil, func(candidate []string) bool {
-		rest, ok := without(raw, candidate)
-		if !ok {
+	// The decoder's own path leaves indexes out and types with a decoder of their own tell none: the culprit is the value that
+	// alone, with nothing beside it, still gives this error.
+	probe := decodeTree(raw)
+	keys := culprit(probe, func() bool {
+		rest, encodeErr := json.Marshal(probe)
+		if encodeErr != nil {
 			return false
 		}
 		_, e := sigsjson.UnmarshalStrict(rest, fresh())
-		return e == nil || e.Error() != err.Error()
+		return e != nil && e.Error() == err.Error()
 	})
 	path = joinPath(tree, keys)
 	got := at(tree, keys)
@@ -181,23 +182,66 @@ func mistype(raw []byte, err error, fresh func() any) (path, message string) {
 	return path, fmt.Sprintf("%s: %s", show(got), strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// culprit descends to the deepest value whose removal changes the error.
-func culprit(v any, keys []string, changes func([]string) bool) []string {
+// culprit descends from v to the deepest value that gives the error when all beside its path is hidden. It halves what is in question,
+// so that a long list costs few decodings; what is beside the path stays hidden in v.
+func culprit(v any, fails func() bool) (path []string) {
+	for {
+		names, hide, back := children(v)
+		each := func(do func(int), from, to int) {
+			for i := from; i < to; i++ {
+				do(i)
+			}
+		}
+		low, high := 0, len(names)
+		each(hide, low, high)
+		if high == 0 || fails() {
+			return path // it is about v itself
+		}
+		for high-low > 1 {
+			middle := (low + high) / 2
+			each(back, low, middle)
+			inFirst := fails()
+			each(hide, low, middle)
+			if inFirst {
+				high = middle
+			} else {
+				low = middle
+			}
+		}
+		back(low)
+		if !fails() {
+			return path // it takes two
+		}
+		path = append(path, names[low])
+		v = at(v, names[low:low+1])
+	}
+}
+
+// children lists what is in v, with the means to hide each and to bring it back. A hidden element of a list is null: the others keep
+// their index.
+func children(v any) (names []string, hide, back func(int)) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if next := append(slices.Clone(keys), k); changes(next) {
-				return culprit(v[k], next, changes)
-			}
-		}
+		names, saved := slices.Sorted(maps.Keys(v)), maps.Clone(v)
+		return names, func(i int) { delete(v, names[i]) }, func(i int) { v[names[i]] = saved[names[i]] }
 	case []any:
+		saved := slices.Clone(v)
 		for i := range v {
-			if next := append(slices.Clone(keys), strconv.Itoa(i)); changes(next) {
-				return culprit(v[i], next, changes)
-			}
+			names = append(names, strconv.Itoa(i))
 		}
+		return names, func(i int) { v[i] = nil }, func(i int) { v[i] = saved[i] }
 	}
-	return keys
+	return nil, nil, nil
+}
+
+// decodeTree reads JSON with numbers as they are written.
+func decodeTree(raw []byte) (tree any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&tree) != nil {
+		return nil
+	}
+	return tree
 }
 
 func at(v any, keys []string) any {
@@ -223,12 +267,7 @@ func without(raw []byte, keys []string) ([]byte, bool) {
 	if len(keys) == 0 {
 		return raw, false
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var tree any
-	if d.Decode(&tree) != nil {
-		return raw, false
-	}
+	tree := decodeTree(raw)
 	last := keys[len(keys)-1]
 	switch c := at(tree, keys[:len(keys)-1]).(type) {
 	case map[string]any:
