@@ -22,7 +22,7 @@ func TestAnswersAreTheModelsOwn(t *testing.T) {
 	require.NoError(t, err)
 	binary, err := process.Build(t.Context(), root, "kserve", t.TempDir())
 	require.NoError(t, err)
-	o := options{root: root, binary: binary, file: "deploy/samples/iris.yaml", golden: "deploy/samples/golden/sklearn-iris.json"}
+	o := options{root: root, binary: binary, file: "deploy/samples/sklearn-iris.yaml", golden: "deploy/samples/golden/sklearn-iris.json"}
 	other := filepath.Join(t.TempDir(), "iris.yaml")
 	text, err := os.ReadFile(filepath.Join(root, o.file))
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func main() {
 	process.FollowParent()
 	var o options
 	flag.StringVar(&o.binary, "kserve", "", "kserve binary; without it, it is built")
-	flag.StringVar(&o.file, "f", "deploy/samples/iris.yaml", "InferenceService to serve, below the repository or absolute")
+	flag.StringVar(&o.file, "f", "deploy/samples/sklearn-iris.yaml", "InferenceService to serve, below the repository or absolute")
 	flag.StringVar(&o.golden, "golden", "deploy/samples/golden/sklearn-iris.json", "request and the answer to expect")
 	flag.Parse()
 	if err := run(o); err != nil {

@@ -13,7 +13,7 @@ var console = regexp.MustCompile("(?s)```console\n\\$ (kserve [^\n]*)\n(.*?)```"
 
 // Each command of docs/cli.md does what the page shows: every line below it is in its output.
 func TestCommandsOfTheDocumentation(t *testing.T) {
-	s := serve(t, "-f", "deploy/samples/iris.yaml", "--cache-dir", t.TempDir())
+	s := serve(t, "-f", "deploy/samples/sklearn-iris.yaml", "--cache-dir", t.TempDir())
 	// The page uses the standard ports, this run free ones.
 	toHere := strings.NewReplacer("predict sklearn-iris -p grpc", "predict sklearn-iris -p grpc --grpc-address "+s.grpc,
 		"predict sklearn-iris -d", "predict sklearn-iris --url "+s.url+" -d")

@@ -110,7 +110,7 @@ func TestMessagesAndExitCodes(t *testing.T) {
 	defer taken.Close()
 	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
 	bad := "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: x}\nspec: {predictor: {modell: {}}}\n"
-	iris := "deploy/samples/iris.yaml"
+	iris := "deploy/samples/sklearn-iris.yaml"
 	cases := map[string]struct {
 		stdin string
 		args  []string
@@ -273,7 +273,7 @@ func TestSamplesAreServedAndPredictAsksThem(t *testing.T) {
 
 // Requests that were accepted are answered, though the signal comes in the middle of them.
 func TestSignalsLoseNoAcceptedRequest(t *testing.T) {
-	s := serve(t, "-f", "deploy/samples/iris.yaml", "--cache-dir", t.TempDir())
+	s := serve(t, "-f", "deploy/samples/sklearn-iris.yaml", "--cache-dir", t.TempDir())
 	var clients sync.WaitGroup
 	stop := make(chan struct{})
 	failures := make(chan error, 64)

@@ -53,7 +53,7 @@ func ExplainCommand(streams output.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain -f FILE...",
 		Short: "Tell why each service gets its runtime, mode, storage and URL, and why not the others",
-		Example: `  kserve explain -f deploy/samples/iris.yaml
+		Example: `  kserve explain -f deploy/samples/sklearn-iris.yaml
   kserve explain -f isvc.yaml -o json | jq '.[].decisions[] | select(.subject == "runtime")'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {

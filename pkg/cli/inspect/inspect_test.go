@@ -71,7 +71,7 @@ func TestEverySampleIsValidAndRenders(t *testing.T) {
 }
 
 func TestTheSamplesFindTheirBucketInACluster(t *testing.T) {
-	stdout, _, err := call(ExplainCommand, "", "-f", samplesDir+"/iris.yaml", "-f", samplesDir+"/cluster", "-o", "json")
+	stdout, _, err := call(ExplainCommand, "", "-f", samplesDir+"/sklearn-iris.yaml", "-f", samplesDir+"/cluster", "-o", "json")
 	require.NoError(t, err)
 	var all []Explanation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
@@ -82,7 +82,7 @@ func TestTheSamplesFindTheirBucketInACluster(t *testing.T) {
 }
 
 func TestSettingsAndSecretsOfTheFilesCount(t *testing.T) {
-	sample, err := os.ReadFile(samplesDir + "/iris.yaml")
+	sample, err := os.ReadFile(samplesDir + "/sklearn-iris.yaml")
 	require.NoError(t, err)
 	config := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: inferenceservice-config, namespace: kserve}\ndata:\n  deploy: '{\"defaultDeploymentMode\": \"Standard\"}'\n"
 	stdout, _, err := call(RenderCommand, string(sample)+config, "-f", "-", "-o", "table")

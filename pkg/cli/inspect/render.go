@@ -28,7 +28,7 @@ func RenderCommand(streams output.Streams) *cobra.Command {
 		Long: `Print the Deployments, Services, routes and autoscalers that the controller would create for each InferenceService
 and InferenceGraph, made by the same code. Runtimes, secrets, service accounts and the ConfigMap inferenceservice-config are taken from the files
 where they are there; the shipped runtimes and settings stand for the rest.`,
-		Example: `  kserve render -f deploy/samples/iris.yaml
+		Example: `  kserve render -f deploy/samples/sklearn-iris.yaml
   kserve render -f isvc.yaml -o json | jq '.items[].kind'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -81,7 +81,7 @@ A service that cannot be served does not stop the others: its row says why, and 
 Ctrl-c (or SIGTERM) lets running requests finish; a second one ends at once.
 
 Models under s3://` + "kserve-samples" + `/ come from this program itself, unless AWS_ENDPOINT_URL names another server.`,
-		Example: `  kserve run -f deploy/samples/iris.yaml
+		Example: `  kserve run -f deploy/samples/sklearn-iris.yaml
   kserve run -f deploy/samples/ --port 9000 --watch
   cat isvc.yaml | kserve run -f -`,
 		Args: cobra.ArbitraryArgs,

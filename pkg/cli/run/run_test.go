@@ -260,7 +260,7 @@ func TestWatchReplacesWithoutLosingARequest(t *testing.T) {
 
 	// A fault in the file changes nothing; a second service is added beside the first; a removed one is gone.
 	require.NoError(t, os.WriteFile(file, []byte("kind: ["), 0o600))
-	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris-other", "---\n"+strings.ReplaceAll(string(read(t, samplesDir+"/xgboost.yaml")), "#", "#"))
+	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris-other", "---\n"+strings.ReplaceAll(string(read(t, samplesDir+"/xgboost-iris.yaml")), "#", "#"))
 	require.NotNil(t, r.until("serving"))
 	code, _ := post(t, r.url+"/v1/models/xgboost-iris:predict", "", row)
 	require.Equal(t, http.StatusOK, code)
@@ -310,7 +310,7 @@ func TestWatchDoesNotWaitForAFetchThatAChangeMakesPointless(t *testing.T) {
 	defer stuck.Close()
 	defer close(let)
 	file := filepath.Join(t.TempDir(), "iris.yaml")
-	other := strings.ReplaceAll(string(read(t, samplesDir+"/iris.yaml")), "name: sklearn-iris", "name: other")
+	other := strings.ReplaceAll(string(read(t, samplesDir+"/sklearn-iris.yaml")), "name: sklearn-iris", "name: other")
 	service(t, file, "iris", "sklearn", stuck.URL+"/model.joblib", "---\n"+other)
 	r := start(t, Options{Files: []string{file}, Watch: true})
 	require.NotNil(t, r.until("listening"), r.stderr.String())
@@ -375,7 +375,7 @@ func freePort(t *testing.T) int {
 
 func TestTheSameNameInTwoNamespacesIsTwoServices(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "iris.yaml")
-	other := strings.ReplaceAll(string(read(t, samplesDir+"/iris.yaml")), "name: sklearn-iris", "name: iris\n  namespace: other")
+	other := strings.ReplaceAll(string(read(t, samplesDir+"/sklearn-iris.yaml")), "name: sklearn-iris", "name: iris\n  namespace: other")
 	other = strings.ReplaceAll(other, "s3://kserve-samples/iris", "s3://kserve-samples/iris-other")
 	require.Contains(t, other, "namespace: other\n")
 	service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "---\n"+other)
@@ -448,7 +448,7 @@ func TestRefusalsOfTheWholeRun(t *testing.T) {
 		code int
 		say  string
 	}{
-		"a busy port":                   {Options{Files: []string{samplesDir + "/iris.yaml"}, Port: port, GRPCPort: -1}, exit.Busy, fmt.Sprint(port)},
+		"a busy port":                   {Options{Files: []string{samplesDir + "/sklearn-iris.yaml"}, Port: port, GRPCPort: -1}, exit.Busy, fmt.Sprint(port)},
 		"nothing to serve":              {Options{Files: []string{dir + "/secret.yaml"}}, exit.Invalid, "nothing to serve"},
 		"no such file":                  {Options{Files: []string{dir + "/none.yaml"}}, exit.Invalid, ""},
 		"the only service cannot serve": {Options{Files: []string{dir + "/absent.yaml"}}, exit.Failed, "1 of 1 could not be served"},
