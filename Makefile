@@ -33,6 +33,14 @@ build: ## Build the seven static binaries into bin/ and print their sizes
 	@for b in $(BINARIES); do CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/$$b ./cmd/$$b; done
 	@cd $(BIN) && wc -c $(BINARIES) | awk '$$2!="total"{printf "%-22s %6.1f MB\n",$$2,$$1/1e6}'
 
+.PHONY: manifests
+manifests: ## Write dist/kserve-go.yaml: namespace, CRDs, settings and runtimes, with images IMAGE_PREFIX/<binary>:VERSION
+	@mkdir -p dist
+	@for f in deploy/base/namespace.yaml deploy/crd/*.yaml deploy/config/[!k]*.yaml deploy/runtimes/[!_]*.yaml; do \
+		case $$f in */kustomization.yaml) continue ;; esac; echo '---'; \
+		sed 's|kserve-go/\([a-z-]*\):latest|$(IMAGE_PREFIX)/\1:$(VERSION)|' $$f; done > dist/kserve-go.yaml
+	@echo "dist/kserve-go.yaml: $$(grep -c '^kind:' dist/kserve-go.yaml) objects, images $(IMAGE_PREFIX)/…:$(VERSION)"
+
 ##@ Test it
 
 .PHONY: test

@@ -12,6 +12,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,6 +58,7 @@ const root = "../.."
 func build(dir string) error {
 	cmd := exec.Command("go", "build", "-p", "2", "-ldflags", "-X github.com/kserve-go/kserve-go/pkg/version.Version="+stamped, "-o", dir+"/", "./cmd/...")
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
@@ -99,6 +102,28 @@ func TestEveryBinaryTellsTheStampedVersion(t *testing.T) {
 		if r.code != 0 || !strings.Contains(r.stdout, stamped) {
 			t.Errorf("%s --version: code %d, stdout %q, stderr %q", e.Name(), r.code, r.stdout, r.stderr)
 		}
+	}
+}
+
+func TestEveryBinaryIsStatic(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the images are Linux's: ELF files are looked into there")
+	}
+	entries, err := os.ReadDir(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		f, err := elf.Open(filepath.Join(bin, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_INTERP {
+				t.Errorf("%s needs a dynamic loader", e.Name())
+			}
+		}
+		_ = f.Close()
 	}
 }
 
