@@ -13,12 +13,14 @@ import (
 	"github.com/kserve-go/kserve-go/local/command"
 )
 
-func main() {
+func main() { os.Exit(run()) } //nolint:forbidigo // this is main
+
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	err := command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
-	stop()
-	if err != nil {
+	defer stop()
+	if err := command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}); err != nil {
 		fmt.Fprintf(os.Stderr, "kserve-cluster: %v\n", err)
-		os.Exit(1) //nolint:forbidigo // this is main
+		return 1
 	}
+	return 0
 }

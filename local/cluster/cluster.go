@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -146,7 +147,14 @@ func openLog(o Options) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	klog.LogToStderr(false)
+	flags := flag.NewFlagSet("log", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	// By default errors are printed to standard error as well.
+	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL", "v": strconv.Itoa(o.Verbosity)} {
+		if err := flags.Set(name, value); err != nil {
+			return nil, fmt.Errorf("set up log: %w", err)
+		}
+	}
 	klog.SetOutput(f)
 	return f, nil
 }

@@ -38,14 +38,14 @@ type Options struct {
 	Rootless bool `json:"rootless"`
 	// Images are files with image maps; later ones win.
 	Images []string `json:"images,omitempty"`
-	// Capacity is what the node offers to the scheduler; zero means the default.
+	// CPU and Memory are what the node offers to the scheduler; zero means the default.
 	CPU    string `json:"cpu,omitempty"`
 	Memory string `json:"memory,omitempty"`
-	// Kubelet says that probes and back-offs keep a kubelet's times; without it they are quicker.
+	// KubeletTimes says that probes and back-offs keep a kubelet's times; without it they are quicker.
 	KubeletTimes bool `json:"kubeletTimes,omitempty"`
 	// ExtraAPI are more flags of the API server.
 	ExtraAPI []string `json:"extraAPI,omitempty"`
-	// HostNameservers are asked for names outside the cluster, when they can be reached.
+	// Verbosity is that of the log of Kubernetes.
 	Verbosity int `json:"verbosity,omitempty"`
 }
 

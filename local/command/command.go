@@ -15,13 +15,16 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/kserve-go/kserve-go/local/cluster"
 	"github.com/kserve-go/kserve-go/local/gate"
+	"github.com/kserve-go/kserve-go/local/image"
 	"github.com/kserve-go/kserve-go/local/launch"
 	"github.com/kserve-go/kserve-go/local/place"
 	"github.com/kserve-go/kserve-go/local/sandbox"
@@ -34,6 +37,7 @@ const usage = `kserve-cluster: Kubernetes on one machine, without containers
   kserve-cluster status      print the record of a running cluster as JSON
   kserve-cluster kubeconfig  print the path of its kubeconfig
   kserve-cluster kubectl ... Kubernetes' own kubectl, for this cluster
+  kserve-cluster load REF DIR           make an OCI layout, or a folder with an image's files, the image REF
   kserve-cluster forward LOCAL TARGET   carry a port of this machine to host:port inside
 
 Flags of up:
@@ -62,6 +66,8 @@ func Run(ctx context.Context, args []string, s Streams) error {
 		return kubeconfig(args, s)
 	case "forward":
 		return forward(ctx, args, s)
+	case "load":
+		return load(args, s)
 	case "kubectl":
 		return kubectl(args, s)
 	case sandbox.ClusterCommand:
@@ -70,7 +76,7 @@ func Run(ctx context.Context, args []string, s Streams) error {
 		fmt.Fprint(s.Out, usage)
 		return nil
 	default:
-		return fmt.Errorf("unknown command %q: want up, down, status, kubeconfig, kubectl or forward", name)
+		return fmt.Errorf("unknown command %q: want up, down, status, kubeconfig, load, kubectl or forward", name)
 	}
 }
 
@@ -119,6 +125,7 @@ func up(ctx context.Context, args []string, s Streams) error {
 	flags.StringVar(&o.Cluster.NodeName, "node-name", "local", "name of the node")
 	flags.StringVar(&o.Cluster.CPU, "cpu", "", "processors that the node offers to the scheduler (default: at least 16, or the machine's)")
 	flags.StringVar(&o.Cluster.Memory, "memory", "", "memory that the node offers to the scheduler (default: at least 64Gi, or the machine's)")
+	flags.IntVarP(&o.Cluster.Verbosity, "v", "v", 0, "verbosity of the log of Kubernetes, cluster.log in the state folder")
 	flags.BoolVar(&o.Cluster.KubeletTimes, "kubelet-times", false, "probe and back off at a kubelet's times instead of quicker ones")
 	if err := flags.Parse(args); err != nil {
 		return ignoreHelp(err)
@@ -269,6 +276,35 @@ func forward(ctx context.Context, args []string, s Streams) error {
 	}
 	fmt.Fprintln(s.Out, l.Addr())
 	return gate.Forward(ctx, l, p.Path("gate.sock"), flags.Arg(1))
+}
+
+// load works whether the cluster runs or not: the map is read for each container that starts.
+func load(args []string, s Streams) error {
+	var t target
+	flags := newFlags("load", s)
+	t.bind(flags)
+	if err := flags.Parse(args); err != nil {
+		return ignoreHelp(err)
+	}
+	if flags.NArg() != 2 {
+		return errors.New("load: want REF (the image's name) and DIR (an OCI layout, or a folder with the image's files)")
+	}
+	p, err := t.place()
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(flags.Arg(1))
+	if err != nil {
+		return fmt.Errorf("resolve %s: %w", flags.Arg(1), err)
+	}
+	e, err := image.FromFolder(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return fmt.Errorf("make state folder: %w", err)
+	}
+	return image.Load(cluster.ImageMap(p), flags.Arg(0), e)
 }
 
 // kubectl takes --name and --state before its own arguments.

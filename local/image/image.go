@@ -160,6 +160,22 @@ func Load(file, ref string, e Entry) error {
 	return place.WriteFile(file, b, 0o600)
 }
 
+// FromFolder tells an OCI layout from a folder with an image's files.
+func FromFolder(dir string) (Entry, error) {
+	if _, err := os.Stat(filepath.Join(dir, "oci-layout")); err == nil {
+		_, err := openLayout(dir)
+		return Entry{Layout: dir}, err
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return Entry{}, fmt.Errorf("open image: %w", err)
+	}
+	if !fi.IsDir() {
+		return Entry{}, fmt.Errorf("%s is neither an OCI layout nor a folder with an image's files", dir)
+	}
+	return Entry{RootFS: dir}, nil
+}
+
 // Account is the user and group that the image asks for: numbers, or names that its own /etc/passwd knows.
 func (i *Image) Account() (uid, gid int64, err error) {
 	if i.User == "" {

@@ -1,0 +1,334 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// runs is a pod that ends, and what must be true of it then.
+type runs struct {
+	before string // other objects
+	pod    string // spec, indented by two
+	phase  corev1.PodPhase
+	log    string // of container c
+	check  func(t *testing.T, p *corev1.Pod)
+}
+
+func TestPodsThatEnd(t *testing.T) {
+	for name, c := range map[string]runs{
+		"environment, in order, with references": {
+			before: "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm}, data: {FROM: map, key: value}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {SECRET: hidden}}\n---\n",
+			pod: `
+  containers:
+  - name: c
+    image: sh
+    args: ["echo $FROM $P_SECRET $(A) $B $POD $CPU; hostname"]
+    envFrom: [{configMapRef: {name: cm}}, {secretRef: {name: s}, prefix: P_}, {configMapRef: {name: none, optional: true}}]
+    env: [{name: A, value: a}, {name: B, value: "$(A)-$$(A)"}, {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}]
+    resources: {limits: {cpu: "2"}}`,
+			phase: corev1.PodSucceeded, log: "map hidden a a-$(A) p 2\np\n",
+		},
+		"volumes of every kind": {
+			before: "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm}, data: {k: from-map}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {p: from-secret}}\n---\n",
+			pod: `
+  initContainers:
+  - {name: i, image: sh, args: ["echo from-init >/d/f; mkdir -p /d/sub; echo from-sub >/d/sub/g"], volumeMounts: [{name: d, mountPath: /d}]}
+  containers:
+  - name: c
+    image: sh
+    args: ["cat /d/f /cm/k /s/renamed /p/k; echo; cat /p/labels; echo; cat /only/g; test -s /p/token && echo token; echo x >/cm/k || echo read-only; df /m | tail -1 | cut -d' ' -f1"]
+    volumeMounts: [{name: d, mountPath: /d}, {name: cm, mountPath: /cm}, {name: s, mountPath: /s}, {name: p, mountPath: /p}, {name: d, mountPath: /only, subPath: sub}, {name: m, mountPath: /m}]
+  volumes:
+  - {name: d, emptyDir: {}}
+  - {name: m, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
+  - {name: cm, configMap: {name: cm}}
+  - {name: s, secret: {secretName: s, items: [{key: p, path: renamed}]}}
+  - {name: p, projected: {sources: [{configMap: {name: cm}}, {downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}, {serviceAccountToken: {path: token, audience: x}}]}}`,
+			phase: corev1.PodSucceeded,
+			log:   "from-init\nfrom-mapfrom-secretfrom-map\nl=\"v\"\nfrom-sub\ntoken\n/bin/sh: 1: cannot create /cm/k: Read-only file system\nread-only\ntmpfs\n",
+		},
+		"a claim is provisioned and bound": {
+			before: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: pvc}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n---\n",
+			pod: `
+  initContainers: [{name: i, image: sh, args: ["echo kept >/v/f"], volumeMounts: [{name: v, mountPath: /v}]}]
+  containers: [{name: c, image: sh, args: ["cat /v/f"], volumeMounts: [{name: v, mountPath: /v, readOnly: true}]}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: pvc}}]`,
+			phase: corev1.PodSucceeded, log: "kept\n",
+		},
+		"a failure tells its exit code and its message": {
+			pod:   `{containers: [{name: c, image: sh, args: ["echo because >/dev/termination-log; exit 3"]}]}`,
+			phase: corev1.PodFailed,
+			check: func(t *testing.T, p *corev1.Pod) {
+				end := p.Status.ContainerStatuses[0].State.Terminated
+				require.Equal(t, int32(3), end.ExitCode)
+				require.Equal(t, "because\n", end.Message)
+			},
+		},
+		"a failure falls back to the log": {
+			pod:   `{containers: [{name: c, image: sh, args: ["echo last words; exit 1"], terminationMessagePolicy: FallbackToLogsOnError}]}`,
+			phase: corev1.PodFailed,
+			check: func(t *testing.T, p *corev1.Pod) {
+				require.Equal(t, "last words", p.Status.ContainerStatuses[0].State.Terminated.Message)
+			},
+		},
+		"a program that is not there": {
+			pod:   `{containers: [{name: c, image: sh, command: ["/no/such"]}]}`,
+			phase: corev1.PodFailed,
+			check: func(t *testing.T, p *corev1.Pod) {
+				end := p.Status.ContainerStatuses[0].State.Terminated
+				require.Equal(t, "StartError", end.Reason)
+				require.Equal(t, int32(128), end.ExitCode)
+			},
+		},
+		"too much memory": {
+			pod:   `{containers: [{name: c, image: sh, args: ["python3 -c 'x=bytearray(200<<20); import time; time.sleep(60)'"], resources: {limits: {memory: 64Mi}}}]}`,
+			phase: corev1.PodFailed,
+			check: func(t *testing.T, p *corev1.Pod) {
+				end := p.Status.ContainerStatuses[0].State.Terminated
+				require.Equal(t, "OOMKilled", end.Reason)
+				require.Equal(t, int32(137), end.ExitCode)
+			},
+		},
+		"user, group and a root that is read-only": {
+			pod: `
+  securityContext: {runAsUser: 1234, runAsGroup: 2345, fsGroup: 3456}
+  containers:
+  - name: c
+    image: sh
+    args: ["id -u; id -g; id -G; touch /x || echo refused; touch /d/ok && stat -c %g /d/ok"]
+    securityContext: {readOnlyRootFilesystem: true}
+    volumeMounts: [{name: d, mountPath: /d}]
+  volumes: [{name: d, emptyDir: {}}]`,
+			phase: corev1.PodSucceeded,
+			log:   "1234\n2345\n2345 3456\ntouch: cannot touch '/x': Read-only file system\nrefused\n3456\n",
+		},
+		"processes are its own": {
+			pod:   `{containers: [{name: c, image: sh, args: ["ps -e -o comm= | sort -u | tr '\\n' ' '"]}]}`,
+			phase: corev1.PodSucceeded, log: "ps sh sort tr ",
+		},
+		"processes are the pod's when it shares them": {
+			pod: `
+  shareProcessNamespace: true
+  containers:
+  - {name: c, image: sh, args: ["until ps -e -o args= | grep -q '[s]leep 98765'; do sleep 0.1; done; P=$(ps -e -o pid=,args= | awk '/[s]leep 98765/{print $1; exit}'); cat /proc/$P/root/tmp/mine"]}
+  - {name: other, image: sh, args: ["echo theirs >/tmp/mine; sleep 98765"]}`,
+			log: "theirs\n",
+		},
+		"names and services": {
+			before: "{apiVersion: v1, kind: Service, metadata: {name: api}, spec: {type: ExternalName, externalName: kubernetes.default.svc.cluster.local}}\n---\n",
+			pod: `
+  containers:
+  - name: c
+    image: sh
+    args: ["python3 -c \"\nimport socket\nprint(socket.gethostbyname('kubernetes.default')); print(socket.gethostbyname('api'))\ns=socket.create_connection(('kubernetes.default',443),5); print('connected')\ntry: socket.gethostbyname('nosuch')\nexcept socket.gaierror: print('unknown')\n\""]`,
+			phase: corev1.PodSucceeded, log: "10.96.0.1\n10.96.0.1\nconnected\nunknown\n",
+		},
+		"a sidecar ends after the work": {
+			pod: `
+  initContainers: [{name: side, image: sleep, restartPolicy: Always}]
+  containers: [{name: c, image: sh, args: ["echo done"]}]`,
+			phase: corev1.PodSucceeded, log: "done\n",
+		},
+		"an init container that fails": {
+			pod: `
+  initContainers: [{name: i, image: sh, args: ["exit 5"]}]
+  containers: [{name: c, image: sh, args: ["echo never"]}]`,
+			phase: corev1.PodFailed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, ns := shared(t)
+			k.apply(t, ns, c.before+podYAML(c.pod))
+			done := hasEnded
+			if c.phase == "" {
+				done = func(p *corev1.Pod) bool {
+					return len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].State.Terminated != nil
+				}
+			}
+			p := k.waitPod(t, ns, "p", done)
+			if c.phase != "" {
+				require.Equal(t, c.phase, p.Status.Phase)
+			}
+			if c.log != "" {
+				require.Equal(t, c.log, k.kubectl(ns, "", "logs", "p", "-c", "c"))
+			}
+			if c.check != nil {
+				c.check(t, p)
+			}
+		})
+	}
+}
+
+// podYAML is a pod p with that spec, in flow or in block form, that never restarts.
+func podYAML(spec string) string {
+	head := "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {l: v}}\nspec:"
+	if strings.HasPrefix(spec, "{") {
+		return head + " " + strings.Replace(spec, "{", "{restartPolicy: Never, ", 1) + "\n"
+	}
+	return head + "\n  restartPolicy: Never" + spec + "\n"
+}
+
+func TestPodIsReadyAndAnswers(t *testing.T) {
+	k, ns := shared(t)
+	k.apply(t, ns, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cm}
+data: {k: old}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  containers:
+  - name: c
+    image: sh
+    args: ["trap 'exit 0' TERM; echo first; echo second >&2; python3 -m http.server 8080 --directory /cm & wait"]
+    ports: [{name: http, containerPort: 8080}]
+    readinessProbe: {httpGet: {path: /k, port: http}}
+    startupProbe: {tcpSocket: {port: http}}
+    livenessProbe: {exec: {command: ["test", "-e", "/cm/k"]}}
+    lifecycle: {preStop: {exec: {command: ["sh", "-c", "echo stopping >/proc/1/fd/1"]}}}
+    volumeMounts: [{name: cm, mountPath: /cm}]
+  volumes: [{name: cm, configMap: {name: cm}}]
+`)
+	k.waitPod(t, ns, "web", isReady)
+	t.Run("a command's output, input and exit code", func(t *testing.T) {
+		out, err := k.kubectlErr(ns, "typed", "exec", "-i", "web", "--", "sh", "-c", "cat; exit 7")
+		require.Error(t, err)
+		require.Contains(t, out, "typed")
+		require.Contains(t, out, "exit code 7")
+	})
+	t.Run("another pod reaches it by name", func(t *testing.T) {
+		out := k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", "import urllib.request; print(urllib.request.urlopen('http://web/k').read().decode())")
+		require.Equal(t, "old\n", out)
+	})
+	t.Run("a mounted ConfigMap follows the object", func(t *testing.T) {
+		k.kubectl(ns, "", "patch", "configmap", "cm", "-p", `{"data":{"k":"new"}}`)
+		until(t, "the new content", func() bool { return k.kubectl(ns, "", "exec", "web", "--", "cat", "/cm/k") == "new" })
+	})
+	t.Run("logs of both streams, the last lines, with times", func(t *testing.T) {
+		out := k.kubectl(ns, "", "logs", "web")
+		require.Contains(t, out, "first\n")
+		require.Contains(t, out, "second\n")
+		out = k.kubectl(ns, "", "logs", "web", "--tail=1", "--timestamps")
+		require.Equal(t, 1, strings.Count(out, "\n"))
+		_, err := time.Parse(time.RFC3339Nano, strings.Fields(out)[0])
+		require.NoError(t, err)
+	})
+	t.Run("its use is measured", func(t *testing.T) {
+		until(t, "metrics", func() bool { return strings.Contains(k.kubectl(ns, "", "top", "pod", "web", "--no-headers"), "Mi") })
+	})
+	t.Run("deleted at once when it has ended", func(t *testing.T) {
+		began := time.Now()
+		out, err := k.kubectlErr(ns, "", "delete", "pod", "web")
+		require.NoError(t, err, out)
+		require.Less(t, time.Since(began), 25*time.Second, "not after its grace period")
+		_, err = k.client.CoreV1().Pods(ns).Get(t.Context(), "web", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err))
+	})
+}
+
+func waitingFor(reason string) func(*corev1.Pod) bool {
+	return func(p *corev1.Pod) bool {
+		for _, c := range p.Status.ContainerStatuses {
+			if c.State.Waiting != nil && c.State.Waiting.Reason == reason {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func TestPodsThatCannotRunSaySo(t *testing.T) {
+	for name, c := range map[string]struct{ spec, reason string }{
+		"an image that nobody has":         {`{containers: [{name: c, image: "nosuch:1"}]}`, "ErrImagePull"},
+		"an image, after a while":          {`{containers: [{name: c, image: "nosuch:1"}]}`, "ImagePullBackOff"},
+		"an image that must not be pulled": {`{containers: [{name: c, image: "nosuch:1", imagePullPolicy: Never}]}`, "ErrImageNeverPull"},
+		"a ConfigMap key that is missing":  {`{containers: [{name: c, image: sh, args: ["true"], env: [{name: A, valueFrom: {configMapKeyRef: {name: none, key: k}}}]}]}`, "CreateContainerConfigError"},
+		"root where it is forbidden":       {`{containers: [{name: c, image: sh, args: ["true"], securityContext: {runAsNonRoot: true}}]}`, "CreateContainerConfigError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, ns := shared(t)
+			k.apply(t, ns, podYAML(c.spec))
+			k.waitPod(t, ns, "p", waitingFor(c.reason))
+			out, err := k.kubectlErr(ns, "", "delete", "pod", "p")
+			require.NoError(t, err, out)
+		})
+	}
+}
+
+func TestPodsThatFailStartAgain(t *testing.T) {
+	for name, spec := range map[string]string{
+		"after an exit":            `{containers: [{name: c, image: sh, args: ["echo run; sleep 0.2; exit 1"]}]}`,
+		"after its liveness probe": `{terminationGracePeriodSeconds: 1, containers: [{name: c, image: sh, args: ["echo run; sleep 1000"], livenessProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 1}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, ns := shared(t)
+			k.apply(t, ns, strings.Replace(podYAML(spec), "restartPolicy: Never", "restartPolicy: Always", 1))
+			p := k.waitPod(t, ns, "p", func(p *corev1.Pod) bool {
+				return len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].RestartCount >= 2 && p.Status.ContainerStatuses[0].LastTerminationState.Terminated != nil
+			})
+			require.NotZero(t, p.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode)
+			require.Contains(t, k.kubectl(ns, "", "logs", "p", "--previous"), "run\n")
+		})
+	}
+}
+
+func TestForcedDeletionEndsProcesses(t *testing.T) {
+	k, ns := shared(t)
+	k.apply(t, ns, podYAML(`{terminationGracePeriodSeconds: 600, containers: [{name: c, image: sh, args: ["trap '' TERM; while :; do sleep 123456; done"]}]}`))
+	k.waitPod(t, ns, "p", isReady)
+	out, err := k.kubectlErr(ns, "", "delete", "pod", "p", "--grace-period=0", "--force")
+	require.NoError(t, err, out)
+	until(t, "its processes to end", func() bool {
+		for _, p := range processesWith("sleep\x00123456\x00") {
+			t.Log(p)
+			return false
+		}
+		return true
+	})
+}
+
+func TestScalingByLoad(t *testing.T) {
+	k, ns := shared(t)
+	k.apply(t, ns, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: burn}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: c, image: sh, args: ["while :; do sleep 0.01; done"], resources: {requests: {cpu: 1m}}}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: burn}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: burn}
+  minReplicas: 1
+  maxReplicas: 2
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+`)
+	until(t, "a second replica", func() bool {
+		d, err := k.client.AppsV1().Deployments(ns).Get(t.Context(), "burn", metav1.GetOptions{})
+		return err == nil && d.Status.ReadyReplicas == 2
+	})
+}
