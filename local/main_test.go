@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,7 +131,7 @@ func shared(t *testing.T) (*cluster, string) {
 		require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}, "sleep": {"entrypoint": ["sleep"], "cmd": ["100000"]}}`), 0o600))
 		sharedCluster = start(t, state, "shared", "--images", images, "--discard")
 	}
-	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	name := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(t.Name()), "-")
 	name = strings.Trim(name[:min(len(name), 60)], "-")
 	ctx := t.Context()
 	_, err := sharedCluster.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

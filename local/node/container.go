@@ -230,7 +230,7 @@ func (c *container) terminated(t *corev1.ContainerStateTerminated) {
 	c.ready, c.started, c.stopping = false, false, false
 	state := corev1.ContainerState{Terminated: t}
 	c.status.State = state
-	if !c.w.deadline.IsZero() || !c.restarts(t.ExitCode) {
+	if !c.w.deadline.IsZero() || c.w.concluding != "" || !c.restarts(t.ExitCode) {
 		return
 	}
 	c.status.LastTerminationState = state

@@ -60,6 +60,8 @@ type worker struct {
 	containers  []*container
 	initialized bool
 	phase       corev1.PodPhase
+	// concluding is the phase to be, while the sidecars are ended.
+	concluding corev1.PodPhase
 	// shownConditions are those of the last status, for the times of their changes.
 	shownConditions []corev1.PodCondition
 	reason          string
@@ -184,6 +186,8 @@ func (w *worker) step() (done bool) {
 	case !w.deadline.IsZero():
 		done = w.stepEnding()
 	case w.closed:
+	case w.concluding != "":
+		w.conclude(w.concluding)
 	case w.sandbox == nil || w.volumes == nil:
 		w.setUp()
 	default:
@@ -208,7 +212,7 @@ func (w *worker) stepContainers() {
 		switch {
 		case c.sidecar():
 			c.startWhenDue()
-			if !c.started {
+			if !c.started && !w.initialized {
 				return
 			}
 		case c.succeeded():
@@ -220,9 +224,7 @@ func (w *worker) stepContainers() {
 			return
 		}
 	}
-	if !w.initialized {
-		w.initialized = true
-	}
+	w.initialized = true
 	over, failed := true, false
 	for _, c := range w.containers {
 		if c.init {
@@ -244,6 +246,7 @@ func (w *worker) stepContainers() {
 
 // conclude makes the phase final once the sidecars have ended too, and lets network and limits go.
 func (w *worker) conclude(phase corev1.PodPhase) {
+	w.concluding = phase
 	for i := len(w.containers) - 1; i >= 0; i-- {
 		if c := w.containers[i]; c.busy() {
 			c.stop("pod is complete", w.grace())
