@@ -229,7 +229,7 @@ func classify(ref modelref.Ref, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return provider.Errorf(provider.NotFound, "nothing at %s: %w", ref.URI, err)
+		return provider.Errorf(provider.NotFound, "nothing at %s", ref.URI)
 	case errors.Is(err, fs.ErrPermission):
 		return provider.Errorf(provider.Denied, "read %s: %w", ref.URI, err)
 	}
