@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -29,6 +30,9 @@ type World struct {
 	Settings *settings.Settings
 	Services []Service
 	Graphs   []Graph
+
+	// Invalid are the services and graphs that Without left out, each with its first fault, by ID.
+	Invalid map[string]manifest.Fault
 
 	objects    []*manifest.Object
 	runtimes   map[string][]servingv1alpha1.ServingRuntime
@@ -234,11 +238,61 @@ func withStringData(s *corev1.Secret) *corev1.Secret {
 // Without is the world without the services and graphs that have a fault.
 func (w *World) Without(faults []manifest.Fault) *World {
 	bad := map[string]bool{}
+	rest := *w
+	rest.Invalid = map[string]manifest.Fault{}
 	for _, f := range faults {
+		_, told := rest.Invalid[f.Object]
+		if kind, _, name := SplitID(f.Object); kind != "" && name != "" && !told {
+			rest.Invalid[f.Object] = f
+		}
 		bad[f.Object] = true
 	}
-	rest := *w
 	rest.Services = slices.DeleteFunc(slices.Clone(w.Services), func(s Service) bool { return bad[s.Object.ID()] })
 	rest.Graphs = slices.DeleteFunc(slices.Clone(w.Graphs), func(g Graph) bool { return bad[g.Object.ID()] })
 	return &rest
+}
+
+// Keeping is the world with the services and graphs of an earlier one that faults took from it: those with a fault of their own, and
+// those of a file with faults, which may be of objects that could not even be read. The earlier world may be nil.
+func (w *World) Keeping(before *World, faults []manifest.Fault) *World {
+	if before == nil || len(faults) == 0 {
+		return w
+	}
+	hurt := map[string]bool{} // IDs and files
+	for _, f := range faults {
+		hurt[f.Object], hurt[f.Source] = true, true
+	}
+	delete(hurt, "") // a fault of no object in particular
+	there := map[string]bool{}
+	for _, item := range w.Items() {
+		there[item.Object.ID()] = true
+	}
+	keep := func(o *manifest.Object) bool { return !there[o.ID()] && (hurt[o.ID()] || hurt[o.Source]) }
+	all := *w
+	for _, s := range before.Services {
+		if keep(s.Object) {
+			all.Services = append(slices.Clip(all.Services), s)
+		}
+	}
+	for _, g := range before.Graphs {
+		if keep(g.Object) {
+			all.Graphs = append(slices.Clip(all.Graphs), g)
+		}
+	}
+	return &all
+}
+
+// SplitID takes the ID of a service or graph apart; kind is empty for any other.
+func SplitID(id string) (kind, namespace, name string) {
+	namespace = manifest.DefaultNamespace
+	parts := strings.Split(id, "/")
+	if len(parts) == 3 {
+		namespace, parts = parts[0], parts[1:]
+	}
+	for _, known := range []string{"InferenceService", "InferenceGraph"} {
+		if len(parts) == 2 && parts[0] == strings.ToLower(known) {
+			return known, namespace, parts[1]
+		}
+	}
+	return "", "", ""
 }

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // Phase is where a service or graph stands.
 type Phase string
 
-// The phases. A row ends in one of the last four.
+// The phases. A row ends in one of the last five.
 const (
 	Planned  Phase = "Planned"
 	Fetching Phase = "Fetching"
@@ -23,6 +24,7 @@ const (
 	Stopped  Phase = "Stopped" // the service asks not to run
 	Refused  Phase = "Refused" // only a cluster can run it
 	Failed   Phase = "Failed"
+	Invalid  Phase = "Invalid" // the files hold faults in it
 )
 
 // Row is one service or graph on the board.
@@ -36,13 +38,15 @@ type Row struct {
 	Host    string   `json:"host,omitempty"`
 	Detail  string   `json:"detail,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	// Before says that the last change went wrong and what was served before it goes on being served.
+	Before bool `json:"before,omitempty"`
 	// Done and Total are bytes while fetching; Total is -1 while unknown.
 	Done  int64 `json:"done,omitempty"`
 	Total int64 `json:"total,omitempty"`
 }
 
 // bad tells a row that makes the exit code say so.
-func (r Row) bad() bool { return r.Phase == Failed || r.Phase == Refused }
+func (r Row) bad() bool { return r.Phase == Failed || r.Phase == Refused || r.Phase == Invalid }
 
 // board holds the rows and wakes whoever shows them.
 type board struct {
@@ -110,15 +114,37 @@ func (b *board) snapshot() []Row {
 	return rows
 }
 
-// counts are the rows that are ready, that went wrong, and all.
-func counts(rows []Row) (ready, bad int) {
+// tally counts rows: ready are served, among them before as they were before a change that went wrong; failed are not served and ought
+// to be, among them invalid because of faults in the files.
+type tally struct{ ready, before, failed, invalid int }
+
+func count(rows []Row) tally {
+	var t tally
 	for _, r := range rows {
 		switch {
 		case r.Phase == Ready:
-			ready++
+			t.ready++
+		case r.bad() && r.Before:
+			t.ready++
+			t.before++
 		case r.bad():
-			bad++
+			t.failed++
+		}
+		if r.Phase == Invalid {
+			t.invalid++
 		}
 	}
-	return ready, bad
+	return t
+}
+
+// sentence tells how many of all rows are served.
+func (t tally) sentence(all int) string {
+	text := fmt.Sprintf("serving %d of %d", t.ready, all)
+	if t.before > 0 {
+		text += fmt.Sprintf(", %d of them as before a change that went wrong", t.before)
+	}
+	if t.invalid > 0 {
+		text += fmt.Sprintf("; %d with faults in the files", t.invalid)
+	}
+	return text + "; ctrl-c stops"
 }

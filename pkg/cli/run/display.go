@@ -134,7 +134,7 @@ func (d *display) eachChange(rows []Row, say func(Row)) {
 		key, shown := r.Kind+"/"+r.Name, r
 		before, known := d.last[key]
 		// Bytes alone are worth a line only every tenth of the whole.
-		if known && before.Phase == r.Phase && before.Detail == r.Detail && before.URL == r.URL && (r.Phase != Fetching || tenth(before) == tenth(r)) {
+		if known && before.Phase == r.Phase && before.Detail == r.Detail && before.URL == r.URL && before.Before == r.Before && (r.Phase != Fetching || tenth(before) == tenth(r)) {
 			continue
 		}
 		d.last[key] = shown
@@ -158,7 +158,7 @@ func (r Row) sentence() string {
 			return "fetching " + progress
 		}
 		return "fetching " + r.Detail
-	case Failed, Refused, Stopped:
+	case Failed, Refused, Stopped, Invalid:
 		return strings.ToLower(string(r.Phase)) + ": " + r.Detail
 	default:
 		return strings.ToLower(string(r.Phase))

@@ -40,6 +40,8 @@ type executor struct {
 	mu sync.Mutex
 	// served are the services whose model is in the repository, by ID.
 	served map[string]*work
+	// local are the models on this machine that services were last fetched from, by ID.
+	local  map[string]local
 	routes atomic.Pointer[routes]
 }
 
@@ -52,7 +54,11 @@ func (e *executor) apply(ctx context.Context, world *offline.World) {
 		candidates = append(candidates, candidate{service, w, runtime, err})
 		wanted[service.Object.ID()] = true
 	}
+	for id := range world.Invalid {
+		wanted[id] = true
+	}
 	e.assign(candidates)
+	e.look(candidates)
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, c := range candidates {
@@ -64,8 +70,14 @@ func (e *executor) apply(ctx context.Context, world *offline.World) {
 			}
 		})
 		if c.err != nil {
-			e.drop(id)
-			e.fail(id, c.err)
+			e.mu.Lock()
+			old := e.served[id]
+			e.mu.Unlock()
+			if errors.Is(c.err, errStopped) {
+				e.drop(id)
+				old = nil
+			}
+			e.keepOr(id, old, c.err)
 			continue
 		}
 		group.Go(func() error {
@@ -80,7 +92,24 @@ func (e *executor) apply(ctx context.Context, world *offline.World) {
 	}
 	e.route(world)
 	e.promote(ctx, world)
+	e.invalid(world)
 }
+
+// invalid tells the faults of services and graphs on their rows.
+func (e *executor) invalid(world *offline.World) {
+	for id, fault := range world.Invalid {
+		kind, namespace, name := offline.SplitID(id)
+		e.board.set(id, func(r *Row) {
+			before := r.Phase == Ready || r.Before
+			*r = Row{Kind: kind, Name: namespace + "/" + name, Phase: Invalid, Detail: fault.String(), Runtime: r.Runtime, Before: before}
+			if before {
+				r.Detail += versionBefore
+			}
+		})
+	}
+}
+
+const versionBefore = "; the version before goes on serving"
 
 // plan turns a service into work with the controller's own code.
 func (e *executor) plan(world *offline.World, service offline.Service) (w *work, runtime string, err error) {
@@ -102,7 +131,8 @@ func (e *executor) plan(world *offline.World, service offline.Service) (w *work,
 	return w, runtime, nil
 }
 
-func (e *executor) fail(id string, err error) {
+// fail tells why a service cannot be served as the files say; before says that what was served before the change still is.
+func (e *executor) fail(id string, err error, before bool) {
 	phase, detail := Failed, err.Error()
 	var r *refusal
 	var b *plan.Blocked
@@ -117,7 +147,10 @@ func (e *executor) fail(id string, err error) {
 	case errors.As(err, &waiting):
 		detail = waiting.Message
 	}
-	e.board.set(id, func(row *Row) { row.Phase, row.Detail, row.URL, row.Model = phase, detail, "", "" })
+	if before {
+		detail += versionBefore
+	}
+	e.board.set(id, func(row *Row) { row.Phase, row.Detail, row.URL, row.Model, row.Before = phase, detail, "", "", before })
 }
 
 // deploy fetches and loads one service, and puts it in the place of what it was before.
@@ -126,6 +159,7 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 	old := e.served[id]
 	e.mu.Unlock()
 	if old != nil && old.same(w) {
+		e.ready(id, old) // a change that went wrong may have been taken back
 		return
 	}
 	source := describe(w.sources, modelref.Redact)
@@ -150,8 +184,12 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 	if old != nil && old.place() != w.place() {
 		_ = e.models.remove(old.place()) // it was there: the new one is beside it
 	}
+	e.ready(id, w)
+}
+
+func (e *executor) ready(id string, w *work) {
 	e.board.set(id, func(r *Row) {
-		r.Phase, r.Detail, r.Notes = Ready, "", w.notes
+		r.Phase, r.Detail, r.Notes, r.Before = Ready, "", w.notes, false
 		r.Model, r.URL, r.Host = w.format, e.base()+w.path(), w.host
 	})
 }
@@ -167,14 +205,9 @@ func (e *executor) load(ctx context.Context, w *work) error {
 
 // keepOr tells a failure; what was served before goes on being served. The end of the run is no failure of a service.
 func (e *executor) keepOr(id string, old *work, err error) {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return
-	case old == nil:
-		e.fail(id, err)
-		return
+	if !errors.Is(err, context.Canceled) {
+		e.fail(id, err, old != nil)
 	}
-	e.fail(id, fmt.Errorf("%w; the version before goes on serving", err))
 }
 
 // drop stops serving a service.
@@ -206,7 +239,7 @@ func (e *executor) stale(wanted map[string]bool) []string {
 // same tells whether two versions of a service need the same model server.
 func (w *work) same(o *work) bool {
 	return w.model == o.model && w.format == o.format && w.threads == o.threads && w.proba == o.proba && w.protocol == o.protocol &&
-		slices.Equal(w.sources, o.sources) && reflect.DeepEqual(w.env, o.env) && slices.Equal(w.hosts, o.hosts)
+		slices.Equal(w.sources, o.sources) && w.stamp == o.stamp && reflect.DeepEqual(w.env, o.env) && slices.Equal(w.hosts, o.hosts)
 }
 
 // place is where the model of w is loaded.

@@ -152,12 +152,12 @@ func (e *executor) graph(world *offline.World, g offline.Graph, served map[strin
 		err = errStopped
 	}
 	if err != nil {
-		e.fail(id, err)
+		e.fail(id, err, false)
 		return
 	}
 	handler, err := e.compile(p)
 	if err != nil {
-		e.fail(id, err)
+		e.fail(id, err, false)
 		return
 	}
 	// A graph's plan has addresses, no hosts of its own.
@@ -173,7 +173,7 @@ func (e *executor) graph(world *offline.World, g offline.Graph, served map[strin
 	}
 	table.paths[key] = handler
 	if missing := unserved(g, served); len(missing) > 0 {
-		e.fail(id, fmt.Errorf("calls %s, which is not served now; see its own row", strings.Join(missing, ", ")))
+		e.fail(id, fmt.Errorf("calls %s, which is not served now; see its own row", strings.Join(missing, ", ")), false)
 		return
 	}
 	e.board.set(id, func(r *Row) {

@@ -54,7 +54,7 @@ func (o *Options) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Address, "address", "localhost", "address to listen on; 0.0.0.0 is every interface")
 	flags.IntVar(&o.Port, "port", 8080, "port of V1 and V2 over HTTP; 0 takes a free one")
 	flags.IntVar(&o.GRPCPort, "grpc-port", 8081, "port of V2 over gRPC; 0 takes a free one, -1 serves none")
-	flags.BoolVarP(&o.Watch, "watch", "w", false, "plan again when a file changes; requests in flight are not lost")
+	flags.BoolVarP(&o.Watch, "watch", "w", false, "plan again when a file changes, load a model on this machine again when it does; no request is lost")
 	flags.StringVar(&o.CacheDir, "cache-dir", "", "where fetched models are kept (default: the user's cache directory)")
 	flags.StringToStringVar(&o.Claims, "claim", nil, "folder that stands for a PersistentVolumeClaim, as name=folder; may be repeated")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "how long running requests may take after ctrl-c")
@@ -138,7 +138,7 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 		return err
 	}
 	defer func() { _ = s.log.Sync() }()
-	world, err := s.read()
+	world, err := s.read(nil)
 	if err != nil {
 		return err
 	}
@@ -185,6 +185,7 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 		base:    s.base,
 		log:     log,
 		served:  map[string]*work{},
+		local:   map[string]local{},
 	}
 	s.exec.transport = s.exec.loopback(func() string { return s.server.HTTPAddr().String() })
 	grpcServer := grpc.NewServer(models.main().GRPCOptions()...)
@@ -204,8 +205,8 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 	return s, nil
 }
 
-// read loads the files. Objects with faults are told and left out; nothing left is an error.
-func (s *session) read() (*offline.World, error) {
+// read loads the files. Objects with faults are told and left out, or stay what they are in the world before; nothing left is an error.
+func (s *session) read(before *offline.World) (*offline.World, error) {
 	s.board.disturbed.Store(true)
 	world, faults := offline.Load(s.streams.In, s.o.Files)
 	paint := output.NewPaint(s.streams.Err)
@@ -213,7 +214,10 @@ func (s *session) read() (*offline.World, error) {
 		fmt.Fprintln(s.streams.Err, paint.Bad("fault: ")+f.String())
 	}
 	s.faulty = len(faults) > 0
-	world = world.Without(faults)
+	world = world.Without(faults).Keeping(before, faults)
+	if s.faulty && before != nil {
+		fmt.Fprintln(s.streams.Err, "kserve: what has faults is not applied; what ran before goes on")
+	}
 	if len(world.Services)+len(world.Graphs) > 0 {
 		for _, w := range world.Warnings() {
 			fmt.Fprintln(s.streams.Err, paint.Busy("warning: ")+w.Object.ID()+": "+w.String())
@@ -245,10 +249,16 @@ func (s *session) serve(parent context.Context, world *offline.World) error {
 	if err != nil {
 		return exit.Errorf(exit.Failed, "%w", err)
 	}
-	_, bad := counts(s.board.snapshot())
+	rows := s.board.snapshot()
+	bad := 0
+	for _, r := range rows {
+		if r.bad() && r.Phase != Invalid {
+			bad++
+		}
+	}
 	switch {
 	case bad > 0:
-		return exit.Errorf(exit.Failed, "%d of %d could not be served; see above", bad, len(s.board.snapshot()))
+		return exit.Errorf(exit.Failed, "%d of %d could not be served as the files say; see above", bad, len(rows))
 	case s.faulty:
 		return exit.Errorf(exit.Invalid, "the files hold faults; see above")
 	default:
@@ -259,19 +269,15 @@ func (s *session) serve(parent context.Context, world *offline.World) error {
 // work brings the files to life, and again after each change. A change ends what the state before it is still being fetched for.
 func (s *session) work(ctx context.Context, world *offline.World, giveUp func()) {
 	s.exec.fetcher.life = ctx
-	changes := make(chan struct{}, 1)
+	changes, models := make(chan struct{}, 1), make(chan struct{}, 1)
 	if s.o.Watch {
+		go s.exec.watchModels(ctx, func() { wake(models) })
 		files, err := newWatch(s.o.Files)
 		if err != nil {
 			s.log.Error("no change of the files will be seen", zap.Error(err))
 		} else {
 			defer files.close()
-			go files.run(ctx, func() {
-				select {
-				case changes <- struct{}{}:
-				default: // one is waiting already
-				}
-			})
+			go files.run(ctx, func() { wake(changes) })
 		}
 	}
 	for world != nil {
@@ -281,27 +287,43 @@ func (s *session) work(ctx context.Context, world *offline.World, giveUp func())
 			defer close(done)
 			s.exec.apply(applying, world)
 		}()
-		next := s.await(ctx, done, changes, giveUp)
+		next := s.await(ctx, world, events{done, changes, models}, giveUp)
 		cancel()
 		<-done
 		world = next
 	}
 }
 
+// events are what a session waits for.
+type events struct {
+	done            <-chan struct{} // what was to be brought to life is
+	changes, models <-chan struct{} // of the files that were named, and of the models on this machine
+}
+
+// wake has whoever reads c look once more; where one call is waiting already, that will do.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // await returns the next world to bring to life; nil at the end of the run.
-func (s *session) await(ctx context.Context, done, changes <-chan struct{}, giveUp func()) *offline.World {
+func (s *session) await(ctx context.Context, world *offline.World, on events, giveUp func()) *offline.World {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-done:
-			done = nil
+		case <-on.done:
+			on.done = nil
 			if ctx.Err() == nil && !s.applied(ctx) {
 				giveUp()
 				return nil
 			}
-		case <-changes:
-			next, err := s.read()
+		case <-on.models:
+			return world // the files of a model changed: the services are the same
+		case <-on.changes:
+			next, err := s.read(world)
 			if err == nil {
 				return next
 			}
@@ -318,22 +340,24 @@ func (s *session) applied(ctx context.Context) bool {
 	if err := s.exec.models.main().Start(ctx); err != nil {
 		s.log.Error("start the model server", zap.Error(err)) // it has no models of its own to fail on
 	}
-	ready, bad := counts(s.board.snapshot())
-	if ready == 0 && bad > 0 && !s.o.Watch {
+	t := count(s.board.snapshot())
+	if t.ready == 0 && t.failed > 0 && !s.o.Watch {
 		return false
 	}
-	s.ready(ready, bad)
+	s.ready(t)
 	return true
 }
 
-func (s *session) ready(ready, bad int) {
+func (s *session) ready(t tally) {
 	rows := s.board.snapshot()
-	text := fmt.Sprintf("serving %d of %d; ctrl-c stops", ready, len(rows))
+	text := t.sentence(len(rows))
 	if output.IsTerminal(s.streams.Out) {
 		width, _ := output.Size(s.streams.Out)
 		text = strings.Join(append(remarks(rows, width), text), "\n")
 	}
-	s.board.say(func() { s.say("serving", text, map[string]any{"ready": ready, "failed": bad}) })
+	s.board.say(func() {
+		s.say("serving", text, map[string]any{"ready": t.ready, "before": t.before, "failed": t.failed})
+	})
 }
 
 // say tells one event of the whole session: a JSON line for programs, a plain line where there is no live table.

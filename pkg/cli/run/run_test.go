@@ -204,7 +204,8 @@ func TestOneBadServiceDoesNotStopTheOthers(t *testing.T) {
 	serving := r.until("serving")
 	require.NotNil(t, serving, r.stderr.String())
 	require.EqualValues(t, 2, serving["ready"], r.rows)
-	require.EqualValues(t, 4, serving["failed"], r.rows)
+	require.EqualValues(t, 5, serving["failed"], r.rows)
+	require.Equal(t, "Invalid", r.rows["default/odd"]["phase"])
 	require.Contains(t, r.stderr.String(), `spec.predictr: unknown field; did you mean "predictor"?`)
 	detail := func(name string) string {
 		return fmt.Sprint(r.rows["default/"+name]["phase"], ": ", r.rows["default/"+name]["detail"])

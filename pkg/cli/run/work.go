@@ -32,6 +32,8 @@ type work struct {
 	threads  int
 	proba    bool
 	protocol serving.ProtocolVersion
+	// stamp changes with the files of the sources that are on this machine.
+	stamp string
 	// sources are what to fetch, with paths below the model directory; env is the storage initializer's environment.
 	sources []plan.Source
 	env     map[string]string
