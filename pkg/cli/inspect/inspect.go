@@ -63,6 +63,8 @@ type Report struct {
 	Valid   bool             `json:"valid"`
 	Objects int              `json:"objects"`
 	Faults  []manifest.Fault `json:"faults"`
+	// Warnings are of objects that are valid all the same.
+	Warnings []manifest.Fault `json:"warnings,omitempty"`
 }
 
 // ValidateCommand is `kserve validate`.
@@ -72,6 +74,7 @@ func ValidateCommand(streams output.Streams) *cobra.Command {
 		Use:   "validate -f FILE...",
 		Short: "Tell every fault of the objects with its file, line and field path",
 		Long: `Check objects as a cluster's admission would, with the same rules, and tell every fault, not only the first.
+What is odd, or served by no runtime of the files and the shipped ones, is a warning: a cluster may have other runtimes.
 
 Exit code 0: all objects are valid. 3: at least one is not.`,
 		Example: `  kserve validate -f deploy/samples/
@@ -91,8 +94,14 @@ Exit code 0: all objects are valid. 3: at least one is not.`,
 func validate(o options, streams output.Streams) error {
 	world, faults := offline.Load(streams.In, o.files)
 	objects := world.Objects()
+	sound := world.Without(faults)
+	var warnings []manifest.Fault
+	for _, w := range append(sound.Warnings(), sound.Unserved()...) {
+		warnings = append(warnings, w.Object.Fault(w.Field, w.Detail))
+	}
+	manifest.Sort(warnings)
 	if o.output != output.Table {
-		report := Report{Valid: len(faults) == 0, Objects: objects, Faults: faults}
+		report := Report{Valid: len(faults) == 0, Objects: objects, Faults: faults, Warnings: warnings}
 		if report.Faults == nil {
 			report.Faults = []manifest.Fault{}
 		}
@@ -104,6 +113,9 @@ func validate(o options, streams output.Streams) error {
 			fmt.Fprintln(streams.Out, f.String())
 		}
 		paint := output.NewPaint(streams.Out)
+		for _, w := range warnings {
+			fmt.Fprintln(streams.Out, paint.Busy("warning: ")+w.String())
+		}
 		if len(faults) == 0 {
 			fmt.Fprintln(streams.Out, paint.Good(count(objects, "object is valid", "objects are valid")))
 		} else {

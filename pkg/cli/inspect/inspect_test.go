@@ -100,3 +100,22 @@ func TestNoFileIsWrongUsage(t *testing.T) {
 		require.Equal(t, exit.Usage, exit.Code(err))
 	}
 }
+
+func TestAFormatThatNoRuntimeServesIsAWarning(t *testing.T) {
+	sample, err := os.ReadFile(samplesDir + "/sklearn-iris.yaml")
+	require.NoError(t, err)
+	in := strings.Replace(string(sample), "name: sklearn\n", "name: sklern\n", 1)
+	require.NotEqual(t, string(sample), in)
+	stdout, _, err := call(ValidateCommand, in, "-f", "-")
+	require.NoError(t, err, stdout)
+	require.Regexp(t, `warning: stdin:\d+ .*spec.predictor.model.modelFormat: no runtime supports model format "sklern".*did you mean "sklearn"`, stdout)
+	require.Contains(t, stdout, "1 object is valid")
+	stdout, _, err = call(ValidateCommand, in, "-f", "-", "-o", "json")
+	require.NoError(t, err)
+	var report Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Len(t, report.Warnings, 1)
+	stdout, _, err = call(ExplainCommand, in, "-f", "-")
+	require.Equal(t, exit.Invalid, exit.Code(err))
+	require.Contains(t, stdout, `did you mean "sklearn"?`)
+}

@@ -12,6 +12,7 @@ import (
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
@@ -76,6 +77,29 @@ func (w *World) Warnings() []Warning {
 	for _, g := range w.Graphs {
 		_, list := g.Value.Validate()
 		take(g.Object, list)
+	}
+	return all
+}
+
+// Unserved are warnings about services whose model no runtime serves, as far as the files and the shipped runtimes tell: a cluster may
+// have others.
+func (w *World) Unserved() []Warning {
+	var all []Warning
+	for _, s := range w.Services {
+		var b *plan.Blocked
+		if _, err := w.Plan(s); !errors.As(err, &b) {
+			continue
+		}
+		field := ""
+		switch servingv1beta1.FailureReason(b.Reason) {
+		case servingv1beta1.NoSupportingRuntime:
+			field = "spec.predictor.model.modelFormat"
+		case servingv1beta1.RuntimeNotRecognized:
+			field = "spec.predictor.model.runtime"
+		default:
+			continue
+		}
+		all = append(all, Warning{s.Object, serving.Warning{Field: field, Detail: b.Message + " (of the files and the shipped runtimes)"}})
 	}
 	return all
 }

@@ -99,7 +99,7 @@ func (r *resolver) namedRuntime(name string, model *servingv1beta1.ModelSpec) (*
 		return nil, reject(servingv1beta1.NoSupportingRuntime, "%s does not speak protocol %q: set spec.predictor.model.protocolVersion to %s", found.label(), *p, list(found.spec.ProtocolVersions))
 	}
 	if !slices.ContainsFunc(found.spec.SupportedModelFormats, func(f servingv1alpha1.SupportedModelFormat) bool { return formatMatches(f, model.ModelFormat) }) {
-		return nil, reject(servingv1beta1.NoSupportingRuntime, "%s does not support model format %s: it supports %s", found.label(), formatText(model.ModelFormat), supported(found.spec.SupportedModelFormats))
+		return nil, reject(servingv1beta1.NoSupportingRuntime, "%s does not support model format %s%s: it supports %s", found.label(), formatText(model.ModelFormat), nearFormat(model.ModelFormat.Name, []candidate{*found}), supported(found.spec.SupportedModelFormats))
 	}
 	r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Chosen: found.label(), Why: "spec.predictor.model.runtime names it"})
 	return found, nil
@@ -133,6 +133,7 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 		case len(rejected) == 0:
 			message += "; there are no runtimes at all: install the ClusterServingRuntimes (deploy/runtimes) or create a ServingRuntime"
 		default:
+			message += nearFormat(model.ModelFormat.Name, r.candidates())
 			message += "; name one in spec.predictor.model.runtime, or create a ServingRuntime that lists the format with autoSelect: true"
 		}
 		r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Why: message, Rejected: rejected})
@@ -318,4 +319,43 @@ func near(name string, cs []candidate) string {
 		}
 	}
 	return ""
+}
+
+// nearFormat offers the format of a runtime that looks most like the one that was written; none where it is one of theirs.
+func nearFormat(name string, cs []candidate) string {
+	best, distance := "", 3
+	for _, c := range cs {
+		for _, f := range c.spec.SupportedModelFormats {
+			if d := edits(strings.ToLower(f.Name), strings.ToLower(name)); f.Name == name {
+				return ""
+			} else if d < distance && d < len(f.Name)/2 {
+				best, distance = f.Name, d
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
+// edits is how many letters have to be added, taken away or changed to make b of a. A name is short: the field's length is bounded.
+func edits(a, b string) int {
+	costs := make([]int, len(b)+1)
+	for j := range costs {
+		costs[j] = j
+	}
+	for i := range len(a) {
+		diagonal := costs[0]
+		costs[0] = i + 1
+		for j := range len(b) {
+			same := diagonal
+			if a[i] != b[j] {
+				same++
+			}
+			diagonal = costs[j+1]
+			costs[j+1] = min(same, costs[j]+1, costs[j+1]+1)
+		}
+	}
+	return costs[len(b)]
 }
