@@ -64,7 +64,11 @@ func main() {
 	}
 }
 
-type counts struct{ passed, failed, skipped int }
+type counts struct {
+	passed, failed, skipped int
+	// again are the tests that stood aside for the race detector, by package.
+	again map[string][]string
+}
 
 // event is one line of `go test -json`, as `go doc test2json` describes it.
 type event struct {
@@ -80,7 +84,30 @@ func testModule(dir string, race bool) (counts, error) {
 		// The cache of results does not see that the binaries which such a module builds and starts have changed.
 		args = append(args, "-count=1")
 	}
-	cmd := exec.Command("go", append(args, "./...")...)
+	c, err := runTests(dir, append(args, "./..."))
+	if err != nil || len(c.again) == 0 {
+		return c, err
+	}
+	// What the race detector disturbs, such as counts of allocations, is tested without it.
+	names := map[string]bool{}
+	for _, tests := range c.again {
+		for _, name := range tests {
+			names[name] = true
+		}
+	}
+	pattern := "^(" + strings.Join(slices.Sorted(maps.Keys(names)), "|") + ")$"
+	again, err := runTests(dir, append([]string{"test", "-json", "-vet=off", "-run", pattern}, slices.Sorted(maps.Keys(c.again))...))
+	c.passed += again.passed
+	c.failed += again.failed
+	for _, tests := range c.again {
+		c.skipped -= len(tests)
+	}
+	c.skipped += again.skipped
+	return c, err
+}
+
+func runTests(dir string, args []string) (counts, error) {
+	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -130,7 +157,14 @@ func readEvents(in io.Reader, out io.Writer) counts {
 		case "skip":
 			if e.Test != "" {
 				c.skipped++
-				fmt.Fprintf(out, "skipped %s %s: %s", e.Package, e.Test, reason(held[key]))
+				why := reason(held[key])
+				if strings.Contains(why, "race detector") && !strings.Contains(e.Test, "/") {
+					if c.again == nil {
+						c.again = map[string][]string{}
+					}
+					c.again[e.Package] = append(c.again[e.Package], e.Test)
+				}
+				fmt.Fprintf(out, "skipped %s %s: %s", e.Package, e.Test, why)
 			}
 			delete(held, key)
 		case "fail":

@@ -20,11 +20,13 @@ func TestReadEventsCountsAndShowsWhatWentWrong(t *testing.T) {
 		`{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:9: no loopback here\n"}`,
 		`{"Action":"output","Package":"p","Test":"TestC","Output":"--- SKIP: TestC (0.00s)\n"}`,
 		`{"Action":"skip","Package":"p","Test":"TestC"}`,
+		`{"Action":"output","Package":"p","Test":"TestD","Output":"    d_test.go:1: pools do not hold under the race detector\n"}`,
+		`{"Action":"skip","Package":"p","Test":"TestD"}`,
 		`{"Action":"build-output","ImportPath":"q","Output":"q.go:1: undefined: x\n"}`,
 	}, "\n")
 	var out bytes.Buffer
 	c := readEvents(strings.NewReader(in), &out)
-	require.Equal(t, counts{passed: 1, failed: 1, skipped: 1}, c)
+	require.Equal(t, counts{passed: 1, failed: 1, skipped: 2, again: map[string][]string{"p": {"TestD"}}}, c)
 	require.NotContains(t, out.String(), "quiet")
 	require.Contains(t, out.String(), "want 1, got 2")
 	require.Contains(t, out.String(), "skipped p TestC: c_test.go:9: no loopback here")
