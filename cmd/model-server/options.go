@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
@@ -127,7 +128,7 @@ func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *o
 	fs.Usage = func() {}
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprint(out, usage, fs.FlagUsages(), notes)
+		fmt.Fprint(out, usage, command.Plain(fs.FlagUsages()), notes)
 		return o, true, 0
 	case err != nil:
 		return o, true, o.wrong(errs, err)

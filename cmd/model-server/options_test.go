@@ -135,6 +135,7 @@ func TestHelpAndVersion(t *testing.T) {
 	for _, want := range []string{"--model_dir", "--nthread", "--grpc_max_receive_message_length", "--drain_timeout", "Exit codes: 0"} {
 		require.Contains(t, out, want)
 	}
+	require.NotContains(t, out, "[=true|false]")
 	_, done, code, out, _ = parsed(t, nil, "--version")
 	require.True(t, done)
 	require.Zero(t, code)

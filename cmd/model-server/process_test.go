@@ -51,7 +51,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-func command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+func start(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	path, err := program()
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestStartFaults(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"--http_port=" + freePort(t), "--grpc_port=" + freePort(t)}, c.args...)
-			cmd, log := command(t, args...)
+			cmd, log := start(t, args...)
 			err := cmd.Run()
 			require.Error(t, err)
 			require.Equal(t, c.code, cmd.ProcessState.ExitCode(), log.String())
@@ -131,7 +131,7 @@ func TestStartFaults(t *testing.T) {
 
 func TestItServesUntilItIsAskedToStop(t *testing.T) {
 	port := freePort(t)
-	cmd, log := command(t, "--model_dir="+filepath.Join(models, "iris-logreg"), "--model_name=iris", "--http_port="+port,
+	cmd, log := start(t, "--model_dir="+filepath.Join(models, "iris-logreg"), "--model_name=iris", "--http_port="+port,
 		"--grpc_port="+freePort(t), "--drain_delay=50ms", "--nonsense")
 	require.NoError(t, cmd.Start())
 	url := "http://127.0.0.1:" + port

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/storage"
 	"github.com/kserve-go/kserve-go/pkg/storage/initializer"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
@@ -35,7 +36,7 @@ func parse(args []string, getenv func(string) string, out, errOut io.Writer) com
 	o.BindFlags(fs)
 	logs.BindFlags(fs)
 	showVersion := fs.Bool("version", false, "print the version and exit")
-	help := func() { fmt.Fprint(out, initializer.Usage, fs.FlagUsages(), initializer.Notes) }
+	help := func() { fmt.Fprint(out, initializer.Usage, command.Plain(fs.FlagUsages()), initializer.Notes) }
 	fs.Usage = func() {}
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):

@@ -8,8 +8,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/cli/predict"
 	"github.com/kserve-go/kserve-go/pkg/cli/run"
+	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
@@ -32,7 +35,7 @@ func Command(streams output.Streams) *cobra.Command {
 shows what a cluster would make of it, and sends requests to what is running.
 
 ` + exit.Table,
-		Version:       version.Version,
+		Version:       version.String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -40,7 +43,19 @@ shows what a cluster would make of it, and sends requests to what is running.
 			return cmd.Help()
 		},
 	}
-	root.SetVersionTemplate("kserve {{.Version}}\n")
+	root.SetVersionTemplate("{{.Version}}\n")
+	standard := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		out := cmd.OutOrStderr()
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		defer cmd.SetOut(out)
+		if err := standard(cmd); err != nil {
+			return err
+		}
+		_, err := io.WriteString(out, command.Plain(text.String()))
+		return err
+	})
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
@@ -138,7 +153,7 @@ func versionCommand(streams output.Streams) *cobra.Command {
 			if format != output.Table {
 				return output.Write(streams.Out, format, b)
 			}
-			_, err := fmt.Fprintf(streams.Out, "kserve %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			_, err := fmt.Fprintln(streams.Out, version.String())
 			return err
 		},
 	}

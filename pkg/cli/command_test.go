@@ -15,6 +15,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
 func kserve(args ...string) (code int, stdout, stderr string) {
@@ -65,13 +66,21 @@ func TestShellsCompleteFlagsWithTheWordsTheyTake(t *testing.T) {
 
 func TestVersionInEveryForm(t *testing.T) {
 	_, flag, _ := kserve("--version")
-	require.Equal(t, "kserve dev\n", flag)
+	require.Equal(t, version.String()+"\n", flag)
 	_, text, _ := kserve("version")
-	require.True(t, strings.HasPrefix(text, "kserve dev (go"), text)
+	require.Equal(t, flag, text)
 	_, raw, _ := kserve("version", "-o", "json")
 	var b Build
 	require.NoError(t, json.Unmarshal([]byte(raw), &b))
 	require.Equal(t, "dev", b.Version)
+}
+
+func TestHelpShowsSwitchesAsWords(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"help", "predict"}, {"validate", "-h"}} {
+		_, help, _ := kserve(args...)
+		require.Contains(t, help, "--help ", args)
+		require.NotContains(t, help, "true|false", args)
+	}
 }
 
 // The page tells what the program tells.

@@ -4,7 +4,7 @@
 // Package command is the main of a server that has nothing but flags: --help tells the whole truth, --version what was built, a signal
 // drains it.
 //
-// Called by: cmd/{agent,controller,router,webhook}.
+// Called by: cmd/{agent,controller,router,webhook}; cli and the other binaries, for Plain.
 // Next: the Run of the package that the binary is for.
 package command
 
@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -82,7 +83,7 @@ func (l Line) parse(args []string) (done bool, code int) {
 		l.fail(fmt.Errorf("%w; see --help", err))
 		return true, ExitUsage
 	case *help:
-		fmt.Fprintf(l.Stdout, "%s\nUsage: %s [flags]\n\n%s\n", l.About, l.Name, fs.FlagUsages())
+		fmt.Fprintf(l.Stdout, "%s\nUsage: %s [flags]\n\n%s\n", l.About, l.Name, Plain(fs.FlagUsages()))
 		fmt.Fprintf(l.Stdout, "Exit codes: %d ended by SIGINT or SIGTERM, %d failed, %d wrong flags.\n", ExitOK, ExitFailed, ExitUsage)
 		return true, ExitOK
 	case *showVersion:
@@ -90,6 +91,13 @@ func (l Line) parse(args []string) (done bool, code int) {
 		return true, ExitOK
 	}
 	return false, ExitOK
+}
+
+// Plain is a flag set's usages without what the library writes behind each switch: that it takes true and false is known. The columns
+// stay where they are.
+func Plain(usages string) string {
+	const values = "[=true|false]"
+	return strings.ReplaceAll(usages, values, strings.Repeat(" ", len(values)))
 }
 
 // fail tells an error before there is a logger.

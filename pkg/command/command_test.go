@@ -45,6 +45,7 @@ func TestACommandLineIsRunOrExplained(t *testing.T) {
 	}{
 		"flags are read":        {args: []string{"--port", "9"}},
 		"help":                  {args: []string{"-h"}, done: true, out: "Serves things.\n\nUsage: server [flags]\n"},
+		"a switch is a word":    {args: []string{"--help"}, done: true, out: "      --version                print the version and exit\n"},
 		"help names the codes":  {args: []string{"--help"}, done: true, out: "1 failed, 2 wrong flags"},
 		"version":               {args: []string{"--version"}, done: true, out: version.String() + "\n"},
 		"an unknown flag":       {args: []string{"--prot=1"}, done: true, code: 2, errOut: "server: unknown flag: --prot; see --help\n"},

@@ -28,7 +28,7 @@ type options struct {
 
 func (o *options) bind(cmd *cobra.Command, standard output.Format) {
 	o.output = standard
-	cmd.Flags().StringSliceVarP(&o.files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated`)
+	cmd.Flags().StringSliceVarP(&o.files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated; names without -f are files too`)
 	cmd.Flags().VarP(&o.output, "output", "o", "how to print it")
 }
 

@@ -50,7 +50,7 @@ type Options struct {
 
 // BindFlags declares the flags.
 func (o *Options) BindFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&o.Files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated`)
+	flags.StringSliceVarP(&o.Files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated; names without -f are files too`)
 	flags.StringVar(&o.Address, "address", "localhost", "address to listen on; 0.0.0.0 is every interface")
 	flags.IntVar(&o.Port, "port", 8080, "port of V1 and V2 over HTTP; 0 takes a free one")
 	flags.IntVar(&o.GRPCPort, "grpc-port", 8081, "port of V2 over gRPC; 0 takes a free one, -1 serves none")
