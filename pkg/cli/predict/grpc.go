@@ -4,12 +4,15 @@
 package predict
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -72,11 +75,64 @@ func (o *Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, err
 		}
 		return answer, nil
 	}
-	answer.Body, err = protojson.MarshalOptions{UseProtoNames: true}.Marshal(response)
-	if err != nil {
+	if answer.Body, err = printable(response); err != nil {
 		return nil, fmt.Errorf("print the answer: %w", err)
 	}
 	return answer, nil
+}
+
+// printable is the JSON of an answer. The library writes bytes in base64; a tensor of texts is shown as texts, as V2 REST has it.
+func printable(response *inferencev2.ModelInferResponse) ([]byte, error) {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(response)
+	if err != nil || !slices.ContainsFunc(response.GetOutputs(), isText) {
+		return text, err
+	}
+	type output struct {
+		Name       json.RawMessage            `json:"name,omitempty"`
+		Datatype   json.RawMessage            `json:"datatype,omitempty"`
+		Shape      json.RawMessage            `json:"shape,omitempty"`
+		Parameters json.RawMessage            `json:"parameters,omitempty"`
+		Contents   map[string]json.RawMessage `json:"contents,omitempty"`
+	}
+	var form struct { // in the order of the message's fields
+		ModelName    json.RawMessage `json:"model_name,omitempty"`
+		ModelVersion json.RawMessage `json:"model_version,omitempty"`
+		ID           json.RawMessage `json:"id,omitempty"`
+		Parameters   json.RawMessage `json:"parameters,omitempty"`
+		Outputs      []output        `json:"outputs,omitempty"`
+		Raw          json.RawMessage `json:"raw_output_contents,omitempty"`
+	}
+	if err := json.Unmarshal(text, &form); err != nil {
+		return nil, err
+	}
+	for i, out := range response.GetOutputs() {
+		if !isText(out) {
+			continue
+		}
+		var texts []string
+		for _, b := range out.GetContents().GetBytesContents() {
+			texts = append(texts, string(b))
+		}
+		if form.Outputs[i].Contents["bytes_contents"], err = marshal(texts); err != nil {
+			return nil, err
+		}
+	}
+	return marshal(form)
+}
+
+// marshal leaves < and > as they are: this is no HTML.
+func marshal(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return text.Bytes(), err
+}
+
+// isText tells a tensor of texts alone.
+func isText(t *inferencev2.ModelInferResponse_InferOutputTensor) bool {
+	all := t.GetContents().GetBytesContents()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(b []byte) bool { return !utf8.Valid(b) })
 }
 
 // otherProtocol tells an answer of HTTP. The library has no type for it; all that hangs on its text is the advice.

@@ -42,7 +42,8 @@ const maxAnswer = 1 << 30
 
 // Options are what the flags set.
 type Options struct {
-	Model    string
+	Model    string // or, with Graph, a graph as name or namespace/name
+	Graph    bool
 	Protocol string // empty: as the request's body is written
 	URL      string
 	GRPCAddr string
@@ -59,6 +60,7 @@ func (o *Options) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.File, "file", "f", "", `JSON file with the request's body; "-" reads stdin`)
 	flags.StringVarP(&o.Data, "data", "d", "", "the request's body, inline")
 	flags.StringVarP(&o.Protocol, "protocol", "p", "", `v1, v2 or grpc; without it, v1 for {"instances": …} and v2 for {"inputs": …}`)
+	flags.BoolVar(&o.Graph, "graph", false, "ask the InferenceGraph of this name (or namespace/name), as kserve run serves it, and no model")
 	flags.StringVar(&o.URL, "url", "http://localhost:8080", "base URL of the server, for v1 and v2")
 	flags.StringVar(&o.GRPCAddr, "grpc-address", "localhost:8081", "host:port of the server, for grpc")
 	flags.StringVar(&o.Host, "host", "", "Host header, as a cluster's ingress routes by it")
@@ -77,9 +79,12 @@ func Command(streams output.Streams) *cobra.Command {
 		Long: `Send one inference request to a running model and print the answer on stdout, the latency on stderr.
 
 The body is JSON in V1 form, {"instances": [[…], …]}, or in V2 form, {"inputs": [{"name", "shape", "datatype", "data"}]}.
-A rectangular V1 body can be sent over v2 and grpc too: it becomes one input named input-0.`,
+A rectangular V1 body can be sent over v2 and grpc too: it becomes one input named input-0.
+
+An InferenceGraph that kserve run serves is asked with --graph, under /serving/<namespace>/<name>.`,
 		Example: `  kserve predict sklearn-iris -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'
-  kserve predict sklearn-iris -p grpc -f request.json`,
+  kserve predict sklearn-iris -p grpc -f request.json
+  kserve predict --graph iris-pipeline -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Model = args[0]
@@ -99,8 +104,9 @@ type Answer struct {
 	LatencyMS float64         `json:"latencyMs"`
 	Body      json.RawMessage `json:"answer"`
 
-	failed bool
-	text   string // the body where it is no JSON
+	failed   bool
+	notFound bool
+	text     string // the body where it is no JSON
 }
 
 // Run sends the request that o describes and prints the answer.
@@ -115,9 +121,14 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	if o.Protocol == "" {
 		o.Protocol = body.natural()
 	}
+	return o.send(ctx, body, streams)
+}
+
+func (o *Options) send(ctx context.Context, body *requestBody, streams output.Streams) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var answer *Answer
+	var err error
 	switch o.Protocol {
 	case V1:
 		answer, err = o.sendV1(ctx, body)
@@ -134,6 +145,9 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	if err := answer.print(o.Output, streams); err != nil {
 		return err
 	}
+	if answer.notFound && !o.Graph {
+		fmt.Fprintf(streams.Err, "if %s is an InferenceGraph that kserve run serves, it is at /serving/<namespace>/<name>: kserve predict --graph %s\n", o.Model, o.Model)
+	}
 	if answer.failed {
 		return exit.Silent(exit.Failed)
 	}
@@ -145,6 +159,10 @@ func (o *Options) validate() error {
 	switch {
 	case o.Model == "":
 		return exit.Errorf(exit.Usage, "the model's name is empty")
+	case o.Graph && o.Protocol == GRPC:
+		return exit.Errorf(exit.Usage, "graphs are served over HTTP: leave --protocol grpc out")
+	case o.Graph && strings.Count(o.Model, "/") > 1:
+		return exit.Errorf(exit.Usage, "%q is no graph: give its name, or namespace/name", o.Model)
 	case o.Timeout <= 0:
 		return exit.Errorf(exit.Usage, "--timeout %s leaves no time; give for example 30s", o.Timeout)
 	}
@@ -227,7 +245,7 @@ func (o *Options) sendV1(ctx context.Context, body *requestBody) (*Answer, error
 	if body.natural() == V2 {
 		return nil, exit.Errorf(exit.Invalid, `the body has "inputs", which is the V2 form; send it with --protocol v2 or grpc`)
 	}
-	return o.post(ctx, "/v1/models/"+url.PathEscape(o.Model)+":predict", body.raw)
+	return o.post(ctx, o.path("/v1/models/"+url.PathEscape(o.Model)+":predict"), body.raw)
 }
 
 func (o *Options) sendV2(ctx context.Context, body *requestBody) (*Answer, error) {
@@ -241,7 +259,19 @@ func (o *Options) sendV2(ctx context.Context, body *requestBody) (*Answer, error
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
 	}
-	return o.post(ctx, "/v2/models/"+url.PathEscape(o.Model)+"/infer", raw)
+	return o.post(ctx, o.path("/v2/models/"+url.PathEscape(o.Model)+"/infer"), raw)
+}
+
+// path is where a request goes: that of the model's protocol, or of the graph.
+func (o *Options) path(model string) string {
+	if !o.Graph {
+		return model
+	}
+	namespace, name, ok := strings.Cut(o.Model, "/")
+	if !ok {
+		namespace, name = "default", o.Model
+	}
+	return "/serving/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
 }
 
 func (o *Options) post(ctx context.Context, path string, body []byte) (*Answer, error) {
@@ -284,7 +314,7 @@ func (o *Options) post(ctx context.Context, path string, body []byte) (*Answer, 
 	}
 	answer := &Answer{
 		Model: o.Model, Protocol: o.Protocol, Target: target, Status: response.Status,
-		LatencyMS: milliseconds(took), Body: asJSON(raw), failed: response.StatusCode >= 300,
+		LatencyMS: milliseconds(took), Body: asJSON(raw), failed: response.StatusCode >= 300, notFound: response.StatusCode == http.StatusNotFound,
 	}
 	if !json.Valid(raw) {
 		answer.text = string(raw)

@@ -111,6 +111,8 @@ func TestRefusalsHaveTheirOwnCodeAndMessage(t *testing.T) {
 		"nothing listens":              {[]string{"iris", "--url", "http://" + closed.Addr().String(), "-d", row}, exit.Unreachable, "start a server with: kserve run"},
 		"nothing listens, gRPC":        {[]string{"iris", "-p", "grpc", "--grpc-address", closed.Addr().String(), "-d", row}, exit.Unreachable, "reach 127.0.0.1"},
 		"no answer in time":            {[]string{"iris", "--url", slow.URL, "--timeout", "50ms", "-d", row}, exit.Unreachable, "within 50ms"},
+		"a graph over gRPC":            {[]string{"g", "--graph", "-p", "grpc", "-d", row}, exit.Usage, "over HTTP"},
+		"a graph of two namespaces":    {[]string{"a/b/c", "--graph", "-d", row}, exit.Usage, "namespace/name"},
 		"no body":                      {[]string{"iris"}, exit.Usage, "--file"},
 		"two bodies":                   {[]string{"iris", "-d", row, "-f", "x"}, exit.Usage, "use one"},
 		"a file that is not there":     {[]string{"iris", "-f", "/nonexistent"}, exit.Invalid, "no such file"},
@@ -178,6 +180,40 @@ func TestAnAnswerThatIsNoJSONIsPrintedAsItCame(t *testing.T) {
 	require.Equal(t, "<html>\n<b>bad gateway</b>\n</html>\n", stdout)
 	stdout, _, _ = call(t, "", "iris", "--url", url, "-d", `{"instances": [[1]]}`, "-o", "json")
 	require.Contains(t, stdout, `"answer": "<html>\n<b>bad gateway`)
+}
+
+func TestAGraphIsAskedByItsName(t *testing.T) {
+	got, url := restServer(t, 200, `{}`)
+	for args, path := range map[string]string{"pipeline": "/serving/default/pipeline", "team/pipeline": "/serving/team/pipeline"} {
+		for _, body := range []string{`{"instances": [[1]]}`, `{"inputs": []}`} {
+			_, stderr, err := call(t, "", args, "--graph", "--url", url, "-d", body)
+			require.NoError(t, err)
+			require.Equal(t, path, got.path)
+			require.NotContains(t, stderr, "--graph")
+		}
+	}
+	_, url = restServer(t, 404, `{"error":"Model with name pipeline does not exist."}`)
+	_, stderr, err := call(t, "", "pipeline", "--url", url, "-d", `{"instances": [[1]]}`)
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, stderr, "kserve predict --graph pipeline")
+}
+
+func TestTextsOverGRPCArePrintedAsTexts(t *testing.T) {
+	tensor := func(name string, values ...string) *inferencev2.ModelInferResponse_InferOutputTensor {
+		out := &inferencev2.ModelInferResponse_InferOutputTensor{Name: name, Datatype: "BYTES", Shape: []int64{int64(len(values))}, Contents: &inferencev2.InferTensorContents{}}
+		for _, v := range values {
+			out.Contents.BytesContents = append(out.Contents.BytesContents, []byte(v))
+		}
+		return out
+	}
+	text, err := printable(&inferencev2.ModelInferResponse{ModelName: "m", Id: "7", Outputs: []*inferencev2.ModelInferResponse_InferOutputTensor{
+		tensor("label", "<50K", "vérité"), tensor("binary", "a", "\xff"),
+	}})
+	require.NoError(t, err)
+	require.Contains(t, string(text), "<50K")
+	require.JSONEq(t, `{"model_name":"m","id":"7","outputs":[
+		{"name":"label","datatype":"BYTES","shape":["2"],"contents":{"bytes_contents":["<50K","vérité"]}},
+		{"name":"binary","datatype":"BYTES","shape":["2"],"contents":{"bytes_contents":["YQ==","/w=="]}}]}`, string(text))
 }
 
 type grpcServer struct {
