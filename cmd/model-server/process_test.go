@@ -92,6 +92,9 @@ func TestStartFaults(t *testing.T) {
 	for _, name := range []string{"a.pkl", "b.joblib"} {
 		require.NoError(t, os.WriteFile(filepath.Join(two, name), []byte("x"), 0o600))
 	}
+	stray := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(stray, "iris"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(stray, "labels.json"), []byte(`{"a": 1}`), 0o600))
 	busy, err := net.Listen("tcp", ":0")
 	require.NoError(t, err)
 	defer busy.Close()
@@ -105,8 +108,12 @@ func TestStartFaults(t *testing.T) {
 		"no such directory": {[]string{"--model_dir=" + filepath.Join(corrupt, "absent")}, 1, "no such directory"},
 		"a corrupt file":    {[]string{"--model_dir=" + corrupt}, 1, filepath.Join(corrupt, "model.joblib") + " as sklearn: "},
 		"two model files":   {[]string{"--model_dir=" + two}, 1, "More than one model file is detected, Only one is allowed within model_dir: a.pkl, b.joblib"},
-		"a busy port":       {[]string{"--model_dir=" + corrupt, "--http_port=" + busyPort}, 1, "another process has this port: stop it or choose another with --http_port"},
-		"a wrong flag":      {[]string{"--model_dir=" + corrupt, "--nthread=x"}, 2, "--nthread"},
+		"a file beside directories": {
+			[]string{"--model_dir=" + stray}, 1,
+			"labels.json directly in " + stray + " is taken for the one model because of its ending: move it away to serve the directories beside it (iris)",
+		},
+		"a busy port":  {[]string{"--model_dir=" + corrupt, "--http_port=" + busyPort}, 1, "another process has this port: stop it or choose another with --http_port"},
+		"a wrong flag": {[]string{"--model_dir=" + corrupt, "--nthread=x"}, 2, "--nthread"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +129,7 @@ func TestStartFaults(t *testing.T) {
 				require.Equal(t, "error", line["level"])
 				require.Contains(t, line["error"], c.want)
 				require.NotContains(t, line["error"], "\n")
+				require.NotContains(t, log.String(), "unloaded", "it was never loaded")
 				return
 			}
 			require.Contains(t, log.String(), c.want)

@@ -195,7 +195,8 @@ func (s *Server) loadDir(ctx context.Context) error {
 		}
 	}
 	if single {
-		return s.Add(ctx, Model{Name: s.opts.ModelName, Path: dir, Engine: s.opts.Framework})
+		err := s.Add(ctx, Model{Name: s.opts.ModelName, Path: dir, Engine: s.opts.Framework})
+		return s.models.Stray(err, dir)
 	}
 	s.models.UseRoot(dir)
 	names, err := s.models.RootNames()

@@ -230,9 +230,34 @@ func (r *Repository) HasModelFile(dir, engineName string) (bool, error) {
 	return len(files) > 0, err
 }
 
+// Stray adds to the error of opening dir as one model why its files were taken for one, where there are directories that may have been
+// meant to be the models.
+func (r *Repository) Stray(err error, dir string) error {
+	if err == nil {
+		return nil
+	}
+	files, _, listErr := modelFiles(dir, r.opts.Engines)
+	beside, namesErr := directories(dir)
+	if listErr != nil || namesErr != nil || len(files) == 0 || len(beside) == 0 {
+		return err
+	}
+	for i, f := range files {
+		files[i] = filepath.Base(f)
+	}
+	const most = 5
+	more := ""
+	if len(beside) > most {
+		beside, more = beside[:most], ", …"
+	}
+	return fmt.Errorf("%w; %s directly in %s is taken for the one model because of its ending: move it away to serve the directories beside it (%s%s)",
+		err, strings.Join(files, ", "), dir, strings.Join(beside, ", "), more)
+}
+
 // RootNames are the model directories under the root.
-func (r *Repository) RootNames() ([]string, error) {
-	entries, err := os.ReadDir(*r.root.Load())
+func (r *Repository) RootNames() ([]string, error) { return directories(*r.root.Load()) }
+
+func directories(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the model repository: %w", err)
 	}
@@ -242,7 +267,7 @@ func (r *Repository) RootNames() ([]string, error) {
 		if strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
-		if info, err := os.Stat(filepath.Join(*r.root.Load(), entry.Name())); err == nil && info.IsDir() {
+		if info, err := os.Stat(filepath.Join(dir, entry.Name())); err == nil && info.IsDir() {
 			names = append(names, entry.Name())
 		}
 	}

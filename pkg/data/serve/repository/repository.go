@@ -345,14 +345,17 @@ func (r *Repository) Remove(name string) error {
 	one := r.lock(name)
 	one.Lock()
 	defer one.Unlock()
-	if !r.drop(name) {
+	known, served := r.drop(name)
+	if !known {
 		return notFound(name)
 	}
-	r.opts.Log.Info("model is unloaded", zap.String("model", name))
+	if served { // of one that never came up there is nothing to unload
+		r.opts.Log.Info("model is unloaded", zap.String("model", name))
+	}
 	return nil
 }
 
-func (r *Repository) drop(name string) bool {
+func (r *Repository) drop(name string) (known, served bool) {
 	r.mu.Lock()
 	next := r.current.Load().clone()
 	n := next.models[name]
@@ -363,17 +366,18 @@ func (r *Repository) drop(name string) bool {
 	}
 	r.mu.Unlock()
 	if n == nil {
-		return false
+		return false, false
 	}
 	for _, s := range n.versions {
 		if s.loaded != nil {
+			served = true
 			s.loaded.Release()
 		}
 	}
 	if r.opts.Removed != nil {
 		r.opts.Removed(name)
 	}
-	return true
+	return true, served
 }
 
 // Close removes every model.
