@@ -40,6 +40,8 @@ type executor struct {
 	mu sync.Mutex
 	// served are the services whose model is in the repository, by ID.
 	served map[string]*work
+	// graphs are the ways to the graphs that are served, by ID. Only route uses it.
+	graphs map[string]graphWays
 	// local are the models on this machine that services were last fetched from, by ID.
 	local  map[string]local
 	routes atomic.Pointer[routes]

@@ -5,6 +5,7 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -102,6 +103,7 @@ func (e *executor) route(world *offline.World) {
 		e.graph(world, g, served, table)
 	}
 	e.routes.Store(table)
+	maps.DeleteFunc(e.graphs, func(id string, _ graphWays) bool { return !wanted[id] })
 	e.board.mu.Lock()
 	for id, row := range e.board.rows {
 		if row.Kind == "InferenceGraph" && !wanted[id] {
@@ -147,42 +149,74 @@ func answer(w http.ResponseWriter, status int, message string) {
 func (e *executor) graph(world *offline.World, g offline.Graph, served map[string]*work, table *routes) {
 	id, key := g.Object.ID(), g.Object.Namespace+"/"+g.Object.Name
 	e.board.set(id, func(r *Row) { *r = Row{Kind: "InferenceGraph", Name: key, Phase: Planned, Runtime: "router"} })
-	p, err := world.PlanGraph(g)
-	if err == nil && p.Stopped {
-		err = errStopped
-	}
-	if err != nil {
+	ways, err := e.ways(world, g)
+	before, known := e.graphs[id]
+	switch {
+	case errors.Is(err, errStopped):
+		delete(e.graphs, id)
 		e.fail(id, err, false)
 		return
-	}
-	handler, err := e.compile(p)
-	if err != nil {
-		e.fail(id, err, false)
-		return
-	}
-	// A graph's plan has addresses, no hosts of its own.
-	host := ""
-	for _, address := range []string{p.Route.Address, p.Route.URL} {
-		if u, err := url.Parse(address); err == nil && u.Host != "" {
-			host = hostOf(u.Host)
-			table.hosts[host] = handler
+	case err != nil:
+		if known {
+			before.add(key, table)
 		}
+		e.fail(id, err, known)
+		return
 	}
-	for _, name := range hosts(world, p, &p.Components[0]) {
-		table.hosts[strings.ToLower(name)] = handler
-	}
-	table.paths[key] = handler
+	e.graphs[id] = ways
+	ways.add(key, table)
 	if missing := unserved(g, served); len(missing) > 0 {
 		e.fail(id, fmt.Errorf("calls %s, which is not served now; see its own row", strings.Join(missing, ", ")), false)
 		return
 	}
 	e.board.set(id, func(r *Row) {
-		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, host
+		r.Phase, r.URL, r.Host = Ready, e.base()+pathPrefix+key, ways.host
 		r.Model = fmt.Sprintf("%d nodes", len(g.Value.Spec.Nodes))
 		if len(g.Value.Spec.Nodes) == 1 {
 			r.Model = "1 node"
 		}
 	})
+}
+
+// graphWays are the handler of a graph and the names that lead to it.
+type graphWays struct {
+	handler http.Handler
+	host    string // that of its URL
+	hosts   []string
+}
+
+func (w graphWays) add(key string, table *routes) {
+	for _, host := range w.hosts {
+		table.hosts[host] = w.handler
+	}
+	table.paths[key] = w.handler
+}
+
+// ways plans and compiles a graph.
+func (e *executor) ways(world *offline.World, g offline.Graph) (graphWays, error) {
+	p, err := world.PlanGraph(g)
+	if err != nil {
+		return graphWays{}, err
+	}
+	if p.Stopped {
+		return graphWays{}, errStopped
+	}
+	handler, err := e.compile(p)
+	if err != nil {
+		return graphWays{}, err
+	}
+	// A graph's plan has addresses, no hosts of its own.
+	w := graphWays{handler: handler}
+	for _, address := range []string{p.Route.Address, p.Route.URL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			w.host = hostOf(u.Host)
+			w.hosts = append(w.hosts, w.host)
+		}
+	}
+	for _, name := range hosts(world, p, &p.Components[0]) {
+		w.hosts = append(w.hosts, strings.ToLower(name))
+	}
+	return w, nil
 }
 
 // unserved are the services that a graph's steps name and that do not answer now.

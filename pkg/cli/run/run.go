@@ -185,6 +185,7 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 		base:    s.base,
 		log:     log,
 		served:  map[string]*work{},
+		graphs:  map[string]graphWays{},
 		local:   map[string]local{},
 	}
 	s.exec.transport = s.exec.loopback(func() string { return s.server.HTTPAddr().String() })

@@ -197,3 +197,27 @@ func TestTheCountIsTrue(t *testing.T) {
 		require.Equal(t, c.want, count(c.rows).sentence(len(c.rows)), name)
 	}
 }
+
+func TestAGraphThatGoesWrongKeepsTheVersionBefore(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "graph.yaml")
+	write := func(target string) {
+		t.Helper()
+		service(t, file, "iris", "sklearn", "s3://kserve-samples/iris", "---\napiVersion: serving.kserve.io/v1alpha1\nkind: InferenceGraph\n"+
+			"metadata: {name: chain}\nspec: {nodes: {root: {routerType: Sequence, steps: [{serviceName: "+target+"}]}}}\n")
+	}
+	write("iris")
+	r := start(t, Options{Files: []string{file}, Watch: true})
+	require.EqualValues(t, 2, r.until("serving")["ready"], r.rows)
+	for _, wrong := range []string{"elsewhere", "''"} { // one cannot be planned, the other is a fault
+		write(wrong)
+		serving := r.until("serving")
+		require.EqualValues(t, 2, serving["ready"], r.rows)
+		require.EqualValues(t, 1, serving["before"], r.rows)
+		require.Contains(t, r.rows["default/chain"]["detail"], "the version before goes on serving")
+		code, body := post(t, r.url+"/serving/default/chain", "", row)
+		require.Equal(t, http.StatusOK, code, body)
+	}
+	write("iris")
+	require.EqualValues(t, 0, r.until("serving")["before"], r.rows)
+	require.NoError(t, r.end())
+}
