@@ -109,8 +109,8 @@ func TestStartFaults(t *testing.T) {
 		"a corrupt file":    {[]string{"--model_dir=" + corrupt}, 1, filepath.Join(corrupt, "model.joblib") + " as sklearn: "},
 		"two model files":   {[]string{"--model_dir=" + two}, 1, "More than one model file is detected, Only one is allowed within model_dir: a.pkl, b.joblib"},
 		"a file beside directories": {
-			[]string{"--model_dir=" + stray}, 1,
-			"labels.json directly in " + stray + " is taken for the one model because of its ending: move it away to serve the directories beside it (iris)",
+			args: []string{"--model_dir=" + stray}, code: 1,
+			want: "labels.json directly in " + stray + " is taken for the one model because of its ending: move it away to serve the directories beside it (iris)",
 		},
 		"a busy port":  {[]string{"--model_dir=" + corrupt, "--http_port=" + busyPort}, 1, "another process has this port: stop it or choose another with --http_port"},
 		"a wrong flag": {[]string{"--model_dir=" + corrupt, "--nthread=x"}, 2, "--nthread"},

@@ -90,7 +90,7 @@ func (w *World) Unserved() []Warning {
 		if _, err := w.Plan(s); !errors.As(err, &b) {
 			continue
 		}
-		field := ""
+		var field string
 		switch servingv1beta1.FailureReason(b.Reason) {
 		case servingv1beta1.NoSupportingRuntime:
 			field = "spec.predictor.model.modelFormat"

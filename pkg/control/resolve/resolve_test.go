@@ -108,6 +108,10 @@ func TestRuntimeSelection(t *testing.T) {
 		"a runtime for several nodes is not taken for one": {
 			cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.WorkerSpec = &servingv1alpha1.WorkerSpec{} })}, want: "no runtime supports",
 		},
+		"a format that is misspelt": {
+			cluster: runtimes{runtimeFor("a")},
+			change:  func(m *servingv1beta1.ModelSpec) { m.ModelFormat.Name = "sklern" }, want: `(did you mean "sklearn"?)`,
+		},
 		"without runtimes the advice is to install them": {want: "there are no runtimes at all"},
 		"a named runtime need not select itself": {
 			cluster: runtimes{runtimeFor("a", func(rt *servingv1alpha1.ServingRuntime) { rt.Spec.SupportedModelFormats[0].AutoSelect = nil })},
