@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -359,7 +360,11 @@ func TestKillLeavesNothing(t *testing.T) {
 		conn.Close()
 		t.Error("something still listens on " + address)
 	}
-	// The cache is whole: the next run serves from it.
+	// The cache is whole: the next run serves from it. It starts with the default for SIGHUP, as from a terminal, even
+	// where the tests run under nohup: a signal that is caught here is not ignored there.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	again := serve(t, "-f", "deploy/samples/", "--cache-dir", cache)
 	if _, err := post(again.url+"/v1/models/sklearn-iris:predict", irisRow); err != nil {
 		t.Error(err)
