@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -91,10 +92,9 @@ func (p *publisher) flush(ctx context.Context) bool {
 }
 
 func (p *publisher) write(ctx context.Context, s *corev1.PodStatus) error {
-	// The UID makes it a conflict to write to a younger pod of the same name.
-	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.uid}, "status": s})
+	b, err := statusPatch(p.uid, s)
 	if err != nil {
-		return fmt.Errorf("encode status: %w", err)
+		return err
 	}
 	_, err = p.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.StrategicMergePatchType, b, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -104,4 +104,24 @@ func (p *publisher) write(ctx context.Context, s *corev1.PodStatus) error {
 		return fmt.Errorf("patch status: %w", err)
 	}
 	return nil
+}
+
+// statusPatch is a strategic merge patch: conditions of others stay, addresses are replaced. The UID makes it a conflict to write to a
+// younger pod of the same name.
+func statusPatch(uid types.UID, s *corev1.PodStatus) ([]byte, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	for _, list := range []string{"podIPs", "hostIPs"} {
+		// Merged by address they would keep that of before a restart.
+		if all, ok := fields[list].([]any); ok {
+			fields[list] = append([]any{map[string]any{"$patch": "replace"}}, all...)
+		}
+	}
+	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": fields})
+	if err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	return b, nil
 }

@@ -40,6 +40,8 @@ type Container struct {
 	done chan struct{}
 	exit Exit
 	pod  *network.Pod
+	// group says that killing the first process does not end the others.
+	group bool
 }
 
 // Exit is how a container ended.
@@ -69,12 +71,15 @@ func Start(o Options) (*Container, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS}
 	if o.SharedPID == nil {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID
+	} else {
+		// What the container started lives on in the pod's namespace and may hold its output open.
+		cmd.WaitDelay = time.Second
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
 	if err := launch(cmd, o); err != nil {
 		return nil, err
 	}
-	c := &Container{cmd: cmd, done: make(chan struct{}), pod: o.Pod}
+	c := &Container{cmd: cmd, done: make(chan struct{}), pod: o.Pod, group: o.SharedPID != nil}
 	go c.wait()
 	return c, nil
 }
@@ -143,11 +148,14 @@ func startIn(cmd *exec.Cmd, ns *os.File) error {
 
 func (c *Container) wait() {
 	err := c.cmd.Wait()
+	if c.group {
+		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // there may be none
+	}
 	c.exit = Exit{Code: c.cmd.ProcessState.ExitCode(), At: time.Now()}
 	if ws, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		c.exit.Signal = int(ws.Signal())
 		c.exit.Code = 128 + c.exit.Signal
-	} else if err != nil && c.exit.Code == 0 {
+	} else if err != nil && c.exit.Code == 0 && !errors.Is(err, exec.ErrWaitDelay) {
 		c.exit.Code = 1 // its output could not be written
 	}
 	close(c.done)
@@ -162,8 +170,11 @@ func (c *Container) Exit() Exit { return c.exit }
 // PID is the container's first process, as the cluster sees it.
 func (c *Container) PID() int { return c.cmd.Process.Pid }
 
-// Signal goes to the container's first process.
+// Signal goes to the container's first process; SIGKILL ends the others too.
 func (c *Container) Signal(s syscall.Signal) {
+	if c.group && s == syscall.SIGKILL {
+		_ = syscall.Kill(-c.cmd.Process.Pid, s) // as below
+	}
 	_ = c.cmd.Process.Signal(s) // an ended process needs none
 }
 

@@ -1,0 +1,53 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package place
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAtRefusesWhatCannotWork(t *testing.T) {
+	for _, name := range []string{"", "A", "a/b", "..", "-a", "a-", strings.Repeat("a", 41)} {
+		_, err := At("/tmp", name)
+		require.Error(t, err, "%q", name)
+	}
+	_, err := At("/"+strings.Repeat("d", 100), "a")
+	require.ErrorContains(t, err, "choose a shorter --state")
+}
+
+func TestLockIsHeldByOneAndFreedByItsEnd(t *testing.T) {
+	a, err := At(t.TempDir(), "x")
+	require.NoError(t, err)
+	b := &Place{Name: a.Name, Dir: a.Dir}
+	pid, err := a.Owner()
+	require.NoError(t, err)
+	require.Zero(t, pid)
+	require.NoError(t, a.Lock())
+	require.ErrorIs(t, b.Lock(), ErrRunning)
+	pid, err = b.Owner()
+	require.NoError(t, err)
+	require.Equal(t, os.Getpid(), pid)
+	a.Unlock()
+	require.NoError(t, b.WaitFree(t.Context()))
+	require.NoError(t, b.Lock())
+	b.Unlock()
+}
+
+func TestClearKeepsObjectsAndRemovesWhatIsStale(t *testing.T) {
+	p, err := At(t.TempDir(), "x")
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(p.Path("etcd"), 0o700))
+	require.NoError(t, os.MkdirAll(p.Path("pods", "a"), 0o700))
+	require.NoError(t, os.WriteFile(p.Path("gate.sock"), nil, 0o600))
+	require.NoError(t, p.Clear(false))
+	require.DirExists(t, p.Path("etcd"))
+	require.NoDirExists(t, p.Path("pods"))
+	require.NoFileExists(t, p.Path("gate.sock"))
+	require.NoError(t, p.Clear(true))
+	require.NoDirExists(t, p.Path("etcd"))
+}
