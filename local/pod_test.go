@@ -4,6 +4,9 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -188,7 +191,7 @@ data: {k: old}
 ---
 apiVersion: v1
 kind: Service
-metadata: {name: web}
+metadata: {name: answers}
 spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
 ---
 apiVersion: v1
@@ -214,10 +217,29 @@ spec:
 		require.Contains(t, out, "typed")
 		require.Contains(t, out, "exit code 7")
 	})
-	t.Run("another pod reaches it by name", func(t *testing.T) {
+	t.Run("a port is forwarded", func(t *testing.T) {
+		cmd := program("kubectl", "--name="+k.Name, "--state="+k.state, "-n", ns, "port-forward", "pod/web", ":8080")
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		defer func() {
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+		}()
+		var address string
+		_, err = fmt.Fscanf(out, "Forwarding from %s", &address)
+		require.NoError(t, err)
+		resp, err := http.Get("http://" + address + "/k")
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "old", string(b))
+	})
+	t.Run("the service answers by its name", func(t *testing.T) {
 		// The pod's readiness reaches the service's endpoints a moment later.
 		until(t, "an answer through the service", func() bool {
-			return k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", "import urllib.request; print(urllib.request.urlopen('http://web/k').read().decode())") == "old\n"
+			return k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", "import urllib.request; print(urllib.request.urlopen('http://answers/k').read().decode())") == "old\n"
 		})
 	})
 	t.Run("a mounted ConfigMap follows the object", func(t *testing.T) {
