@@ -14,6 +14,7 @@ import (
 
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/spelling"
 )
 
 // kind is one kind that a file may hold.
@@ -67,7 +68,7 @@ func newValue(gvk schema.GroupVersionKind) (fresh func() any, message string) {
 		}
 	}
 	for _, name := range names {
-		if edits(strings.ToLower(name), strings.ToLower(gvk.Kind)) < 3 {
+		if spelling.Edits(strings.ToLower(name), strings.ToLower(gvk.Kind)) < 3 {
 			return nil, fmt.Sprintf("unknown kind %q; did you mean %q?", gvk.Kind, name)
 		}
 	}

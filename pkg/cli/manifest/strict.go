@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	sigsjson "sigs.k8s.io/json"
+
+	"github.com/kserve-go/kserve-go/pkg/spelling"
 )
 
 // maxMistypes bounds how many wrong types of one document are told: each costs one more decoding.
@@ -73,7 +75,7 @@ func suggest(t reflect.Type, keys []string) string {
 	last := keys[len(keys)-1]
 	best, distance := "", 3
 	for _, name := range known {
-		if d := edits(strings.ToLower(name), strings.ToLower(last)); d < distance {
+		if d := spelling.Edits(strings.ToLower(name), strings.ToLower(last)); d < distance {
 			best, distance = name, d
 		}
 	}
@@ -124,27 +126,6 @@ func fields(t reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return found
-}
-
-// edits is the Levenshtein distance of two short words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // mistype finds the path of the value that cannot be decoded and says what is wrong with it.

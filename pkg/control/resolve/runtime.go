@@ -14,6 +14,7 @@ import (
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/spelling"
 )
 
 // candidate is a runtime of either scope.
@@ -326,7 +327,7 @@ func nearFormat(name string, cs []candidate) string {
 	best, distance := "", 3
 	for _, c := range cs {
 		for _, f := range c.spec.SupportedModelFormats {
-			if d := edits(strings.ToLower(f.Name), strings.ToLower(name)); f.Name == name {
+			if d := spelling.Edits(strings.ToLower(f.Name), strings.ToLower(name)); f.Name == name {
 				return ""
 			} else if d < distance && d < len(f.Name)/2 {
 				best, distance = f.Name, d
@@ -337,25 +338,4 @@ func nearFormat(name string, cs []candidate) string {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %q?)", best)
-}
-
-// edits is how many letters have to be added, taken away or changed to make b of a. A name is short: the field's length is bounded.
-func edits(a, b string) int {
-	costs := make([]int, len(b)+1)
-	for j := range costs {
-		costs[j] = j
-	}
-	for i := range len(a) {
-		diagonal := costs[0]
-		costs[0] = i + 1
-		for j := range len(b) {
-			same := diagonal
-			if a[i] != b[j] {
-				same++
-			}
-			diagonal = costs[j+1]
-			costs[j+1] = min(same, costs[j]+1, costs[j+1]+1)
-		}
-	}
-	return costs[len(b)]
 }
