@@ -19,7 +19,7 @@ func TestEdits(t *testing.T) {
 		{"abc", "", 3},
 		{"sklearn", "sklearn", 0},
 		{"sklern", "sklearn", 1},
-		{"modle", "model", 2},
+		{"form", "from", 2},
 		{"kitten", "sitting", 3},
 	} {
 		require.Equal(t, tt.want, Edits(tt.a, tt.b), "%q, %q", tt.a, tt.b)
