@@ -81,17 +81,29 @@ func start(t *testing.T, state, name string, args ...string) *cluster {
 	t.Helper()
 	c, err := tryStart(state, name, args...)
 	require.NoError(t, err, "standard error: %s", c.errOut)
+	c.connect(t)
+	return c
+}
+
+func (c *cluster) connect(t *testing.T) {
+	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	require.NoError(t, err)
 	config.QPS, config.Burst = 200, 400
 	c.client, err = kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	return c
 }
 
 func tryStart(state, name string, args ...string) (*cluster, error) {
-	c := &cluster{state: state, errOut: &bytes.Buffer{}}
-	c.cmd = program(append([]string{"up", "--stdin-lifeline", "--state", state, "--name", name}, args...)...)
+	return startProgram(program(upArgs(state, name, args...)...), state)
+}
+
+func upArgs(state, name string, args ...string) []string {
+	return append([]string{"up", "--stdin-lifeline", "--state", state, "--name", name}, args...)
+}
+
+func startProgram(cmd *exec.Cmd, state string) (*cluster, error) {
+	c := &cluster{state: state, errOut: &bytes.Buffer{}, cmd: cmd}
 	c.cmd.Stderr = c.errOut
 	in, err := c.cmd.StdinPipe()
 	if err != nil {

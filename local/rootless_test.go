@@ -1,0 +1,64 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// An ordinary user is whoever is not root; the binary is copied to where that user can read it.
+func TestClusterOfAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root: every other test is this test")
+	}
+	const nobody = 65534
+	before, err := net.Interfaces()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "kc")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	state := filepath.Join(dir, "state")
+	require.NoError(t, os.Mkdir(state, 0o755))
+	require.NoError(t, os.Chown(state, nobody, nobody))
+	images, binary := filepath.Join(dir, "images.json"), filepath.Join(dir, "kserve-cluster")
+	require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o644))
+	content, err := os.ReadFile(self())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(binary, content, 0o755))
+
+	cmd := exec.Command(binary, upArgs(state, "plain", "--images", images, "--discard")...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+state)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	c, err := startProgram(cmd, state)
+	if err != nil && strings.Contains(c.errOut.String(), "start in fresh namespaces") {
+		t.Skipf("this machine forbids namespaces to ordinary users: %s", c.errOut)
+	}
+	require.NoError(t, err, "standard error: %s", c.errOut)
+	require.Contains(t, strings.Join(c.NotEnforced, "; "), "runAsUser")
+	c.connect(t)
+	c.waitAccount(t, "default")
+	c.apply(t, "default", podYAML(`
+  securityContext: {runAsUser: 1234}
+  containers: [{name: c, image: sh, args: ["cat /d/labels; echo; id -u; getent hosts kubernetes | cut -d' ' -f1; echo x >/m/f"], volumeMounts: [{name: d, mountPath: /d}, {name: m, mountPath: /m}]}]
+  volumes: [{name: d, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}, {name: m, emptyDir: {medium: Memory}}]`))
+	p := c.waitPod(t, "default", "p", hasEnded)
+	require.Equal(t, corev1.PodSucceeded, p.Status.Phase)
+	require.Equal(t, "l=\"v\"\n0\n10.96.0.1\n", c.kubectl("default", "", "logs", "p"))
+	c.stop(t)
+	until(t, "nothing to be left", func() bool { return len(leftovers(t, state, before)) == 0 })
+	entries, err := os.ReadDir(state)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
