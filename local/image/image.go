@@ -211,7 +211,7 @@ func (i *Image) lookUp(file, name string) (first, second int64, err error) {
 			return 0, 0, fmt.Errorf("image user %q: %w", i.User, err)
 		}
 		if len(f) > 3 {
-			second, _ = strconv.ParseInt(f[3], 10, 64) //nolint:errcheck // a group's fourth field is a list of names
+			second, _ = strconv.ParseInt(f[3], 10, 64) // a group's fourth field is a list of names
 		}
 		return first, second, nil
 	}

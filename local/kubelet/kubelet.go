@@ -91,7 +91,6 @@ func New(o Options) (*Server, error) {
 			Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
 			NextProtos: []string{"http/1.1"}, // streams are upgraded connections, which HTTP/2 has not
 		},
-		ErrorLog: nil,
 	}
 	return s, nil
 }

@@ -241,7 +241,7 @@ func (j *job) user(img *image.Image) (*sandbox.User, error) {
 		return nil, errors.New("container has runAsNonRoot and image will run as root")
 	}
 	if j.node.Rootless || (uid == 0 && gid == 0 && len(groups) == 0) {
-		return nil, nil //nolint:nilnil // nil is root, see above
+		return nil, nil // nil is root, see above
 	}
 	u := &sandbox.User{UID: int(uid), GID: int(gid)}
 	for _, g := range groups {

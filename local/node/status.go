@@ -112,7 +112,7 @@ func isTrue(all []corev1.PodCondition, t corev1.PodConditionType) bool {
 }
 
 // condition adds one and keeps the time of its last change.
-func (w *worker) condition(s *corev1.PodStatus, t corev1.PodConditionType, value bool, reason, message string) { //nolint:revive // one more than five reads better than a struct here
+func (w *worker) condition(s *corev1.PodStatus, t corev1.PodConditionType, value bool, reason, message string) {
 	c := corev1.PodCondition{
 		Type: t, Status: corev1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: metav1.Now(), ObservedGeneration: w.pod.Generation,
 	}

@@ -59,7 +59,6 @@ func (r *Root) base() (string, error) {
 			return "", errors.Join(fmt.Errorf("mount image: %w", err), berr)
 		}
 	}
-	// Without this mount the root of the overlay could not be pivoted to when the binding above took its place.
 	return root, nil
 }
 

@@ -79,7 +79,7 @@ type Root struct {
 	HostEtc  []string `json:"hostEtc,omitempty"`
 	Mounts   []Mount  `json:"mounts,omitempty"`
 	ReadOnly bool     `json:"readOnly,omitempty"`
-	// OwnProc says that the container is the first process of a PID namespace.
+	// Rootless says that only one user is mapped, which overlays must know.
 	Rootless bool `json:"rootless,omitempty"`
 }
 
