@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options, h Hooks) error {
 	}
 	plane, err := controlplane.Start(ctx, controlplane.Options{
 		Dir: o.Place.Dir, PKI: o.Place.Path("pki"), Kubeconfig: insideKubeconfig(o), Listener: listener, Server: inside,
-		Advertise: advertise, ServiceRange: ServiceRange, ExtraAPI: o.ExtraAPI, Volumes: true, Progress: h.Progress,
+		Advertise: advertise, ServiceRange: ServiceRange, ExtraAPI: o.ExtraAPI, NoControllers: o.NoControllers, Volumes: true, Progress: h.Progress,
 	})
 	if err != nil {
 		return err

@@ -43,6 +43,8 @@ type Options struct {
 	Memory string `json:"memory,omitempty"`
 	// KubeletTimes says that probes and back-offs keep a kubelet's times; without it they are quicker.
 	KubeletTimes bool `json:"kubeletTimes,omitempty"`
+	// NoControllers leaves out controller manager and scheduler; only without a node.
+	NoControllers bool `json:"noControllers,omitempty"`
 	// ExtraAPI are more flags of the API server.
 	ExtraAPI []string `json:"extraAPI,omitempty"`
 	// Verbosity is that of the log of Kubernetes.

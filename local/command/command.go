@@ -115,6 +115,7 @@ func up(ctx context.Context, args []string, s Streams) error {
 	flags.Usage = func() { fmt.Fprint(s.Err, usage, flags.FlagUsages()) }
 	t.bind(flags)
 	flags.BoolVar(&noNode, "no-node", false, "API server, etcd, controllers and scheduler only: pods stay pending; needs no namespaces")
+	flags.BoolVar(&o.Cluster.NoControllers, "no-controllers", false, "with --no-node: API server and etcd only; nothing is made, counted or deleted but by clients")
 	flags.IntVar(&o.Port, "port", 0, "port of 127.0.0.1 for the API server (default: that of last time, else any free one)")
 	flags.BoolVar(&o.Fresh, "fresh", false, "throw away what an earlier cluster of this name stored")
 	flags.BoolVar(&o.Discard, "discard", false, "throw the state away when the cluster stops")
@@ -129,6 +130,9 @@ func up(ctx context.Context, args []string, s Streams) error {
 	flags.BoolVar(&o.Cluster.KubeletTimes, "kubelet-times", false, "probe and back off at a kubelet's times instead of quicker ones")
 	if err := flags.Parse(args); err != nil {
 		return ignoreHelp(err)
+	}
+	if o.Cluster.NoControllers && !noNode {
+		return errors.New("--no-controllers needs --no-node: a node without controllers would run nothing")
 	}
 	p, err := t.place()
 	if err != nil {

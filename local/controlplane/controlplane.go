@@ -46,6 +46,8 @@ type Options struct {
 	ServiceRange string
 	// ExtraAPI are more flags of the API server.
 	ExtraAPI []string
+	// NoControllers says that nothing but etcd and the API server runs: no object appears or changes unless a client asks for it.
+	NoControllers bool
 	// Volumes says that claims are bound: the binder's controllers run.
 	Volumes bool
 	// Progress is told of each step.
@@ -80,6 +82,9 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		return nil, errors.Join(err, c.Stop())
 	}
 	o.Progress("API server")
+	if o.NoControllers {
+		return c, nil
+	}
 	if err := c.startControllers(base, o); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
