@@ -33,6 +33,10 @@ build: ## Build the seven static binaries into bin/ and print their sizes
 	@for b in $(BINARIES); do CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/$$b ./cmd/$$b; done
 	@cd $(BIN) && wc -c $(BINARIES) | awk '$$2!="total"{printf "%-22s %6.1f MB\n",$$2,$$1/1e6}'
 
+.PHONY: local-cluster
+local-cluster: ## Build the local cluster (local/) into the user cache and print its path: 25 minutes the first time, at once when nothing changed
+	@go run ./pkg/cli/cluster/binary/cmd
+
 .PHONY: manifests
 manifests: ## Write dist/kserve-go.yaml: namespace, CRDs, settings and runtimes, with images IMAGE_PREFIX/<binary>:VERSION
 	@mkdir -p dist
