@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -231,7 +232,7 @@ func hasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// leftovers lists processes, mounts and interfaces that mention the cluster.
+// leftovers lists processes, mounts, control groups and interfaces that mention the cluster.
 func leftovers(t *testing.T, state string, before []net.Interface) []string {
 	t.Helper()
 	var out []string
@@ -257,11 +258,24 @@ func leftovers(t *testing.T, state string, before []net.Interface) []string {
 			out = append(out, "mount "+line)
 		}
 	}
+	out = append(out, groups()...)
 	now, err := net.Interfaces()
 	require.NoError(t, err)
 	if len(now) != len(before) {
 		out = append(out, "interfaces changed")
 	}
+	return out
+}
+
+// groups lists the control groups of clusters that this process's own one holds.
+func groups() []string {
+	var out []string
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error { // what cannot be read holds none of ours
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "kserve-gone-") {
+			out = append(out, "control group "+path)
+		}
+		return nil
+	})
 	return out
 }
 

@@ -101,6 +101,21 @@ func TestPodsThatEnd(t *testing.T) {
 				require.Equal(t, int32(137), end.ExitCode)
 			},
 		},
+		"too much memory in a child of an init container, with a shell that would go on": {
+			pod: `
+  initContainers: [{name: i, image: sh, args: ["python3 -c 'x=bytearray(200<<20); import time; time.sleep(60)'; sleep 60; true"], resources: {limits: {memory: 64Mi}}}]
+  containers: [{name: c, image: sh, args: ["true"]}]`,
+			phase: corev1.PodFailed,
+			check: func(t *testing.T, p *corev1.Pod) {
+				end := p.Status.InitContainerStatuses[0].State.Terminated
+				require.Equal(t, "OOMKilled", end.Reason)
+				require.Equal(t, int32(137), end.ExitCode)
+			},
+		},
+		"memory up to the limit": {
+			pod:   `{containers: [{name: c, image: sh, args: ["python3 -c 'x=bytearray(64<<20); print(len(x)>>20)'"], resources: {limits: {memory: 128Mi}}}]}`,
+			phase: corev1.PodSucceeded, log: "64\n",
+		},
 		"user, group and a root that is read-only": {
 			pod: `
   securityContext: {runAsUser: 1234, runAsGroup: 2345, fsGroup: 3456}

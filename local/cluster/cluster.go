@@ -75,13 +75,13 @@ func Run(ctx context.Context, o Options, h Hooks) error {
 }
 
 func serve(ctx context.Context, o Options, h Hooks, node *nodeSide, plane *controlplane.ControlPlane, started time.Time) error {
-	record := place.Record{Name: o.Place.Name, Kubeconfig: o.Place.Path("kubeconfig"), Server: o.Server, PID: os.Getpid(), Node: o.Node}
+	record := place.Record{Name: o.Place.Name, Kubeconfig: o.Place.Path("kubeconfig"), Server: o.Server, State: o.Place.Dir, PID: os.Getpid(), Node: o.Node}
 	failed := make(<-chan error)
 	if node != nil {
 		if err := node.start(ctx); err != nil {
 			return err
 		}
-		record.NotEnforced = node.notEnforced()
+		record.NotEnforced, record.MemoryLimits = node.notEnforced(), string(o.Limits.Mode)
 		failed = node.failed
 		h.Progress("node")
 	}

@@ -12,6 +12,7 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/kserve-go/kserve-go/local/limit"
 	"github.com/kserve-go/kserve-go/local/place"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	Server string `json:"server"`
 	// Rootless says that the process is root in its own user namespace only.
 	Rootless bool `json:"rootless"`
+	// Limits holds containers to their memory limits.
+	Limits limit.Group `json:"limits"`
 	// Images are files with image maps; later ones win.
 	Images []string `json:"images,omitempty"`
 	// CPU and Memory are what the node offers to the scheduler; zero means the default.

@@ -37,6 +37,11 @@ type message struct {
 // runInside runs the cluster in a child with its own network, mounts, processes and, for an ordinary user, users.
 func runInside(ctx context.Context, o Options, l net.Listener, progress func(string), ready func(place.Record) error) error {
 	o.Cluster.Rootless = os.Geteuid() != 0
+	closeLimits, err := openLimits(&o)
+	if err != nil {
+		return err
+	}
+	defer closeLimits()
 	child, pipes, err := startInit(o)
 	if err != nil {
 		return err
@@ -100,7 +105,7 @@ func startInit(o Options) (*exec.Cmd, *pipes, error) {
 	}
 	lifeRead, lifeWrite, optRead, optWrite, repRead, repWrite := files[0], files[1], files[2], files[3], files[4], files[5]
 	cmd := exec.Command(sandbox.Self) //nolint:noctx // it is ended in order, by end
-	cmd.Args = []string{sandbox.Init}
+	cmd.Args = []string{sandbox.Init, o.Cluster.Limits.Dir}
 	cmd.Stderr = o.Err
 	cmd.ExtraFiles = []*os.File{lifeRead, optRead, repWrite}
 	cmd.SysProcAttr = &syscall.SysProcAttr{

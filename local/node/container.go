@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kserve-go/kserve-go/local/image"
+	"github.com/kserve-go/kserve-go/local/limit"
 	"github.com/kserve-go/kserve-go/local/podlog"
 	"github.com/kserve-go/kserve-go/local/runtime"
 	"github.com/kserve-go/kserve-go/local/sandbox"
@@ -53,6 +54,7 @@ type container struct {
 type running struct {
 	proc  *runtime.Container
 	watch *usage.Watch
+	group *limit.Container // nil without a limit, or where the kernel holds none
 	env   []string
 	dir   string
 	user  *sandbox.User
@@ -209,6 +211,10 @@ func (c *container) exited(r *running) {
 	ran := exit.At.Sub(r.since)
 	c.w.node.Usage.Remove(r.watch)
 	r.proc = nil
+	if r.group != nil {
+		c.oom = c.oom || r.group.Exceeded()
+		go r.closeGroup() // the kernel may take a moment
+	}
 	if ran > forgetBackoff {
 		c.backoff = 0
 	}

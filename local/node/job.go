@@ -15,13 +15,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 
 	"github.com/kserve-go/kserve-go/local/image"
+	"github.com/kserve-go/kserve-go/local/limit"
 	"github.com/kserve-go/kserve-go/local/network"
 	"github.com/kserve-go/kserve-go/local/podlog"
 	"github.com/kserve-go/kserve-go/local/runtime"
 	"github.com/kserve-go/kserve-go/local/sandbox"
+	"github.com/kserve-go/kserve-go/local/usage"
 	"github.com/kserve-go/kserve-go/local/volume"
 )
 
@@ -112,12 +115,22 @@ func (j *job) launch(spec sandbox.Spec) (*running, error) {
 	if j.runs > 0 {
 		r.prev = podlog.Path(filepath.Join(j.worker.dir, "logs"), j.spec.Name, j.runs-1)
 	}
+	watched := usage.Limit{Bytes: j.spec.Resources.Limits.Memory().Value()}
+	if watched.Bytes > 0 && j.node.Limits.Mode != limit.Watcher {
+		if r.group, err = j.node.Limits.Container(r.id, watched.Bytes); err != nil {
+			log.Close()
+			return nil, err
+		}
+		// Version 1 kills one process; as in version 2, it shall be all of them.
+		watched.Exceeded, o.Admit = r.group.Exceeded, r.group.Admit
+	}
 	r.proc, err = runtime.Start(o)
 	if err != nil {
 		log.Close()
+		r.closeGroup()
 		return nil, err
 	}
-	r.watch = j.node.Usage.Add(r.proc.PID(), j.spec.Resources.Limits.Memory().Value(), j.oom)
+	r.watch = j.node.Usage.Add(r.proc.PID(), watched, j.oom)
 	go func() {
 		<-r.proc.Done()
 		podlog.Flush(stdout)
@@ -125,6 +138,16 @@ func (j *job) launch(spec sandbox.Spec) (*running, error) {
 		log.Close()
 	}()
 	return r, nil
+}
+
+// closeGroup removes the control group, whose processes have ended.
+func (r *running) closeGroup() {
+	if r.group == nil {
+		return
+	}
+	if err := r.group.Close(); err != nil {
+		klog.ErrorS(err, "let memory limit go", "container", r.id)
+	}
 }
 
 // args is the image's entrypoint and command, replaced as Kubernetes has it.

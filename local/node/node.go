@@ -32,6 +32,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kserve-go/kserve-go/local/image"
+	"github.com/kserve-go/kserve-go/local/limit"
 	"github.com/kserve-go/kserve-go/local/network"
 	"github.com/kserve-go/kserve-go/local/usage"
 	"github.com/kserve-go/kserve-go/local/volume"
@@ -67,6 +68,8 @@ type Options struct {
 	Network   *network.Network
 	Images    *image.Store
 	Usage     *usage.Watcher
+	// Limits holds memory limits, unless its mode leaves that to Usage.
+	Limits limit.Group
 }
 
 // Node runs pods.

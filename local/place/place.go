@@ -40,11 +40,18 @@ type Place struct {
 type Record struct {
 	Name       string `json:"name"`
 	Kubeconfig string `json:"kubeconfig"`
-	Server     string `json:"server"`
-	PID        int    `json:"pid"`
-	Node       bool   `json:"node"`
+	// Server is the API server's URL.
+	Server string `json:"apiServer"`
+	// State is the cluster's folder.
+	State string `json:"state"`
+	PID   int    `json:"pid"`
+	Node  bool   `json:"node"`
 	// NotEnforced names what this machine or this user does not let the node do.
 	NotEnforced []string `json:"notEnforced,omitempty"`
+	// MemoryLimits says what holds them: cgroup2, cgroup1 or watcher; empty without a node.
+	MemoryLimits string `json:"memoryLimits,omitempty"`
+	// AuditLog is the file the API server writes a line to for each answer, if it was asked to.
+	AuditLog string `json:"auditLog,omitempty"`
 	// StartSeconds is the time from the start of the process to ready.
 	StartSeconds float64 `json:"startSeconds"`
 }

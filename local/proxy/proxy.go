@@ -105,7 +105,7 @@ func (p *Proxy) sync(ctx context.Context) {
 			if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
 				continue
 			}
-			if t := p.targets(s, port.Name); len(t) > 0 {
+			if t := Targets(p.slices, s, port.Name); len(t) > 0 {
 				wanted[net.JoinHostPort(s.Spec.ClusterIP, strconv.Itoa(int(port.Port)))] = want{t, s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP}
 			}
 		}
@@ -134,9 +134,9 @@ func (p *Proxy) sync(ctx context.Context) {
 	}
 }
 
-// targets are the endpoints that get traffic: the ready ones, or, as Kubernetes has it, those still serving while they end.
-func (p *Proxy) targets(s *corev1.Service, port string) []string {
-	slices, err := p.slices.EndpointSlices(s.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: s.Name}))
+// Targets are the endpoints that get traffic: the ready ones, or, as Kubernetes has it, those still serving while they end.
+func Targets(lister discoverylisters.EndpointSliceLister, s *corev1.Service, port string) []string {
+	slices, err := lister.EndpointSlices(s.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: s.Name}))
 	if err != nil {
 		klog.ErrorS(err, "list endpoints", "service", klog.KObj(s))
 		return nil

@@ -42,6 +42,7 @@ type Container struct {
 	pod  *network.Pod
 	// group says that killing the first process does not end the others.
 	group bool
+	admit func(pid int) error
 }
 
 // Exit is how a container ended.
@@ -79,7 +80,7 @@ func Start(o Options) (*Container, error) {
 	if err := launch(cmd, o); err != nil {
 		return nil, err
 	}
-	c := &Container{cmd: cmd, done: make(chan struct{}), pod: o.Pod, group: o.SharedPID != nil}
+	c := &Container{cmd: cmd, done: make(chan struct{}), pod: o.Pod, group: o.SharedPID != nil, admit: o.Admit}
 	go c.wait()
 	return c, nil
 }
@@ -226,7 +227,7 @@ func (c *Container) Run(ctx context.Context, e Exec) error {
 		// Wait would wait for the client to close its side; the command's end is what counts.
 		cmd.WaitDelay = time.Second
 	}
-	o := Options{Spec: sandbox.Spec{Join: []string{"net", "uts", "ipc", "mnt"}, Args: e.Args, Env: e.Env, Dir: e.Dir, User: e.User}, Pod: c.pod, SharedPID: pidNS}
+	o := Options{Spec: sandbox.Spec{Join: []string{"net", "uts", "ipc", "mnt"}, Args: e.Args, Env: e.Env, Dir: e.Dir, User: e.User}, Pod: c.pod, SharedPID: pidNS, Admit: c.admit}
 	if err := launch(cmd, o, mntNS); err != nil {
 		return err
 	}

@@ -10,15 +10,22 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kserve-go/kserve-go/local/limit"
 )
 
 // ClusterCommand is the first argument by which Init starts the cluster itself.
 const ClusterCommand = "inside"
 
+// endWait bounds how long process 1 waits for the others to be gone; its own end makes the kernel see to the rest.
+const endWait = 10 * time.Second
+
 // runInit is process 1 of the cluster's namespaces: it starts the cluster, collects every orphan, and ends when the cluster or the
-// parent outside has ended. Its end makes the kernel kill whatever is left in the namespace: nothing outlives the cluster.
+// parent outside has ended. It kills what is left and removes the cluster's control group; if it is killed itself, the kernel ends
+// every process of the namespace: nothing outlives the cluster.
 func runInit() int {
 	pid, err := startCluster()
 	if err != nil {
@@ -28,7 +35,8 @@ func runInit() int {
 	go func() {
 		// The pipe ends when the parent is gone, however it went.
 		_, _ = io.Copy(io.Discard, os.NewFile(FDLifeline, "lifeline"))
-		os.Exit(1) //nolint:forbidigo // this is the main of that process
+		time.AfterFunc(endWait, func() { os.Exit(1) }) //nolint:forbidigo // this is the main of that process
+		_ = syscall.Kill(pid, syscall.SIGKILL)         // its end is seen below
 	}()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
@@ -39,17 +47,23 @@ func runInit() int {
 			}
 		}
 	}()
+	code := -1
 	for {
 		var ws syscall.WaitStatus
 		got, err := syscall.Wait4(-1, &ws, 0, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil:
-			return 1
-		case got == pid && ws.Signaled():
-			return 128 + int(ws.Signal())
+		case err != nil: // nobody is left
+			if len(os.Args) > 1 {
+				_ = limit.Remove(os.Args[1]) // the parent, if there is one, tries again and reports
+			}
+			return max(code, 0)
 		case got == pid:
-			return ws.ExitStatus()
+			if code = ws.ExitStatus(); ws.Signaled() {
+				code = 128 + int(ws.Signal())
+			}
+			time.AfterFunc(endWait, func() { os.Exit(code) }) //nolint:forbidigo // this is the main of that process
+			_ = syscall.Kill(-1, syscall.SIGKILL)             // there may be none
 		}
 	}
 }

@@ -29,10 +29,16 @@ type Sample struct {
 	At     time.Time
 }
 
+// Limit is what a container may use. Exceeded, when set, is asked instead of comparing sizes with Bytes.
+type Limit struct {
+	Bytes    int64
+	Exceeded func() bool
+}
+
 // Watch is one container.
 type Watch struct {
 	root  int
-	limit int64
+	limit Limit
 	kill  func()
 
 	mu   sync.Mutex
@@ -52,9 +58,8 @@ type Watcher struct {
 // NewWatcher does no I/O.
 func NewWatcher() *Watcher { return &Watcher{watched: map[*Watch]struct{}{}} }
 
-// Add follows the process tree below root, a container's first process; kill is called once when it uses more than limit bytes (0: no
-// limit).
-func (w *Watcher) Add(root int, limit int64, kill func()) *Watch {
+// Add follows the process tree below root, a container's first process; kill is called once when it uses more than it may.
+func (w *Watcher) Add(root int, limit Limit, kill func()) *Watch {
 	c := &Watch{root: root, limit: limit, kill: kill, alive: map[int]float64{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +151,7 @@ func (c *Watch) record(s Sample, alive map[int]float64) {
 	c.alive = alive
 	s.CPU += c.ended
 	c.last = s
-	over := c.limit > 0 && s.Memory > c.limit && c.kill != nil
+	over := c.kill != nil && c.limit.exceeded(s.Memory)
 	kill := c.kill
 	if over {
 		c.kill = nil
@@ -155,6 +160,13 @@ func (c *Watch) record(s Sample, alive map[int]float64) {
 	if over {
 		kill()
 	}
+}
+
+func (l Limit) exceeded(used int64) bool {
+	if l.Exceeded != nil {
+		return l.Exceeded()
+	}
+	return l.Bytes > 0 && used > l.Bytes
 }
 
 func processes() map[int]process {

@@ -22,7 +22,7 @@ func TestParseStatWithBracketsInTheName(t *testing.T) {
 
 func TestWatchKillsOnceAndCPUNeverFalls(t *testing.T) {
 	killed := 0
-	c := &Watch{limit: 100, kill: func() { killed++ }, alive: map[int]float64{}}
+	c := &Watch{limit: Limit{Bytes: 100}, kill: func() { killed++ }, alive: map[int]float64{}}
 	now := time.Now()
 	c.record(Sample{CPU: 5, Memory: 50, At: now}, map[int]float64{1: 2, 2: 3})
 	require.Zero(t, killed)
@@ -34,7 +34,7 @@ func TestWatchKillsOnceAndCPUNeverFalls(t *testing.T) {
 
 func TestSampleSeesThisProcess(t *testing.T) {
 	w := NewWatcher()
-	c := w.Add(os.Getpid(), 0, nil)
+	c := w.Add(os.Getpid(), Limit{}, nil)
 	w.Sample()
 	require.Positive(t, c.Last().Memory)
 	w.Remove(c)
