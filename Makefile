@@ -12,6 +12,7 @@ COMMIT       ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 LDFLAGS      := -s -w -X github.com/kserve-go/kserve-go/pkg/version.Version=$(VERSION) -X github.com/kserve-go/kserve-go/pkg/version.Commit=$(COMMIT)
 TOOL         := GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod
 
+IMAGES_DIR   ?= $(BIN)/images
 MODELS_DIR   ?= test/data/models
 PARITY_DIR   ?= test/data/parity
 PROTOCOL_DIR ?= test/data/protocol
@@ -36,6 +37,10 @@ build: ## Build the seven static binaries into bin/ and print their sizes
 .PHONY: local-cluster
 local-cluster: ## Build the local cluster (local/) into the user cache and print its path: 25 minutes the first time, at once when nothing changed
 	@go run ./pkg/cli/cluster/binary/cmd
+
+.PHONY: images
+images: build ## Write an OCI image layout of every binary into IMAGES_DIR/<binary>, and print their digests and sizes
+	@go run ./deploy/images/cmd -bin $(BIN) -out $(IMAGES_DIR) -prefix $(IMAGE_PREFIX) -version $(VERSION) -revision '$(COMMIT)' $(BINARIES)
 
 .PHONY: manifests
 manifests: ## Write dist/kserve-go.yaml: namespace, CRDs, settings and runtimes, with images IMAGE_PREFIX/<binary>:VERSION

@@ -1,0 +1,76 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command cmd writes an OCI image layout for each binary and prints a table of them: go run ./deploy/images/cmd -bin bin -out bin/images.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kserve-go/kserve-go/deploy/images"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.bin, "bin", "bin", "folder with the static binaries")
+	flag.StringVar(&o.out, "out", "bin/images", "folder that gets a folder for each image")
+	flag.StringVar(&o.prefix, "prefix", "kserve-go", "first part of every image's name")
+	flag.StringVar(&o.tag, "tag", "latest", "tag of every image")
+	flag.StringVar(&o.version, "version", "dev", "version that the labels tell")
+	flag.StringVar(&o.revision, "revision", "", "commit that the labels tell")
+	flag.Parse()
+	if err := run(o, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	bin, out, prefix, tag, version, revision string
+}
+
+// titles names every binary that is deployed, and says what it is.
+func titles() map[string]string {
+	return map[string]string{
+		"controller": "kserve-go controller", "webhook": "kserve-go admission webhook", "storage-initializer": "kserve-go storage initializer",
+		"model-server": "kserve-go model server", "agent": "kserve-go agent", "router": "kserve-go inference graph router", "kserve": "kserve-go command line",
+	}
+}
+
+func run(o options, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("name the binaries to make images of, of %v", titles()) //nolint:err113 // said to a person, compared by nobody
+	}
+	written := make([]images.Written, len(names))
+	var group errgroup.Group
+	for i, name := range names {
+		group.Go(func() error {
+			title, ok := titles()[name]
+			if !ok {
+				return fmt.Errorf("%s is not a binary that is deployed", name) //nolint:err113 // said to a person, compared by nobody
+			}
+			image, err := images.Build(images.Options{
+				Name: name, Binary: filepath.Join(o.bin, name), Title: title, Version: o.version, Revision: o.revision,
+			})
+			if err != nil {
+				return fmt.Errorf("build image of %s: %w", name, err)
+			}
+			written[i], err = images.Write(filepath.Join(o.out, name), o.prefix+"/"+name+":"+o.tag, image)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, w := range written {
+		fmt.Fprintf(table, "%s\t%s\t%.1f MB\n", w.Ref, w.Digest, float64(w.Size)/1e6)
+	}
+	return table.Flush()
+}
