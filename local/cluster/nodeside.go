@@ -28,6 +28,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/local/gate"
 	"github.com/kserve-go/kserve-go/local/image"
+	"github.com/kserve-go/kserve-go/local/ingress"
 	"github.com/kserve-go/kserve-go/local/kubelet"
 	"github.com/kserve-go/kserve-go/local/names"
 	"github.com/kserve-go/kserve-go/local/network"
@@ -130,6 +131,14 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	if err != nil {
 		return fmt.Errorf("listen for the node's API: %w", err)
 	}
+	gateway, err := ingress.New(client, factory, NodeAddress)
+	if err != nil {
+		return err
+	}
+	gatewayListener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", GatewayAddress())
+	if err != nil {
+		return fmt.Errorf("listen for the gateway: %w", err)
+	}
 	factory.Start(ctx.Done())
 	for kind, ok := range factory.WaitForCacheSync(ctx.Done()) {
 		if !ok {
@@ -140,6 +149,7 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 		n.running.Go(func() { run(ctx) })
 	}
 	n.fallible(ctx, func() error { return server.Run(ctx, listener) })
+	n.fallible(ctx, func() error { return gateway.Run(ctx, gatewayListener) })
 	n.fallible(ctx, func() error { return gate.Serve(ctx, n.o.Place.Path("gate.sock")) })
 	return errors.Join(n.install(ctx, config), volumes.Install(ctx))
 }

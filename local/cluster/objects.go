@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/kserve-go/kserve-go/local/ingress"
 )
 
 type object = map[string]any
@@ -26,6 +28,7 @@ func systemObjects(ca string) []systemObject {
 	services := schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	slices := schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
 	apis := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	classes := schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingressclasses"}
 	port := func(n int64) object { return object{"name": "https", "port": n, "protocol": "TCP"} }
 	return []systemObject{
 		{services, object{
@@ -42,6 +45,11 @@ func systemObjects(ca string) []systemObject {
 				"kubernetes.io/service-name": metricsService, "endpointslice.kubernetes.io/managed-by": "kserve-cluster",
 			}},
 			"endpoints": []any{object{"addresses": []any{NodeAddress}, "conditions": object{"ready": true}}}, "ports": []any{port(kubeletPort)},
+		}},
+		{classes, object{
+			"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+			"metadata": object{"name": ingress.Class, "annotations": object{"ingressclass.kubernetes.io/is-default-class": "true"}},
+			"spec":     object{"controller": ingress.Controller},
 		}},
 		{apis, object{
 			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": object{"name": "v1beta1.metrics.k8s.io"},

@@ -25,6 +25,7 @@ const (
 	DNSAddress   = "10.96.0.10"
 	firstService = "10.96.0.1"
 	insidePort   = 6443
+	gatewayPort  = 80
 )
 
 // Options are what a caller sets. They travel as JSON to the process inside the namespaces.
@@ -62,6 +63,9 @@ type Hooks struct {
 	Progress func(step string)
 	Ready    func(place.Record) error
 }
+
+// GatewayAddress is where the gateway for Ingresses listens inside a cluster with a node.
+func GatewayAddress() string { return net.JoinHostPort(NodeAddress, strconv.Itoa(gatewayPort)) }
 
 // APIAddress is where the API server listens inside a cluster with a node.
 func APIAddress() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(insidePort)) }

@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			err = errors.Join(err, p.Remove())
 		}
 	}()
-	l, err := listen(ctx, p, o.Port)
+	l, err := listen(ctx, p, "port", o.Port)
 	if err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func announce(p *place.Place, r place.Record, out io.Writer) error {
 	return nil
 }
 
-// listen takes a port of loopback. A port that the caller named must be free; that of last time is a wish only, so that an old copy
-// of the kubeconfig keeps working.
-func listen(ctx context.Context, p *place.Place, port int) (net.Listener, error) {
+// listen takes a port of loopback and notes it in a file. A port that the caller named must be free; that of last time is a wish only,
+// so that an old copy of the kubeconfig, or an address that a person noted, keeps working.
+func listen(ctx context.Context, p *place.Place, file string, port int) (net.Listener, error) {
 	var lc net.ListenConfig
 	if port != 0 {
 		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -97,7 +97,7 @@ func listen(ctx context.Context, p *place.Place, port int) (net.Listener, error)
 		}
 		return l, nil
 	}
-	file := p.Path("port")
+	file = p.Path(file)
 	if b, err := os.ReadFile(file); err == nil {
 		if l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", string(b))); err == nil {
 			return l, nil
@@ -105,7 +105,7 @@ func listen(ctx context.Context, p *place.Place, port int) (net.Listener, error)
 	}
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("take a port for the API server: %w", err)
+		return nil, fmt.Errorf("take a port of 127.0.0.1: %w", err)
 	}
 	_, text, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {

@@ -37,6 +37,11 @@ type message struct {
 // runInside runs the cluster in a child with its own network, mounts, processes and, for an ordinary user, users.
 func runInside(ctx context.Context, o Options, l net.Listener, progress func(string), ready func(place.Record) error) error {
 	o.Cluster.Rootless = os.Geteuid() != 0
+	gateway, err := listen(ctx, o.Cluster.Place, "gateway-port", 0)
+	if err != nil {
+		return err
+	}
+	defer gateway.Close()
 	closeLimits, err := openLimits(&o)
 	if err != nil {
 		return err
@@ -53,14 +58,17 @@ func runInside(ctx context.Context, o Options, l net.Listener, progress func(str
 
 	forwardCtx, stopForward := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopForward()
+	forward := func(l net.Listener, address string) {
+		if err := gate.Forward(forwardCtx, l, o.Cluster.Place.Path("gate.sock"), address); err != nil {
+			fmt.Fprintf(o.Err, "forward to %s: %v\n", address, err)
+			_ = child.Process.Signal(syscall.SIGTERM) // without it nobody can reach the cluster
+		}
+	}
 	// The reader ends with the child: the pipe has no other writer.
 	rerr := readReports(pipes.report, progress, func(r place.Record) error {
-		go func() {
-			if err := gate.Forward(forwardCtx, l, o.Cluster.Place.Path("gate.sock"), cluster.APIAddress()); err != nil {
-				fmt.Fprintf(o.Err, "forward to the API server: %v\n", err)
-				_ = child.Process.Signal(syscall.SIGTERM) // without it nobody can reach the cluster
-			}
-		}()
+		r.Gateway = "http://" + gateway.Addr().String()
+		go forward(l, cluster.APIAddress())
+		go forward(gateway, cluster.GatewayAddress())
 		return ready(r)
 	})
 	if rerr != nil {

@@ -42,6 +42,8 @@ type Record struct {
 	Kubeconfig string `json:"kubeconfig"`
 	// Server is the API server's URL.
 	Server string `json:"apiServer"`
+	// Gateway is the URL of 127.0.0.1 that leads to the hosts of Ingresses; empty without a node.
+	Gateway string `json:"gateway,omitempty"`
 	// State is the cluster's folder.
 	State string `json:"state"`
 	PID   int    `json:"pid"`
