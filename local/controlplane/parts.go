@@ -144,7 +144,8 @@ func (c *ControlPlane) startControllers(ctx context.Context, o Options) error {
 		"--service-account-private-key-file=" + file(o, "sa.key"), "--root-ca-file=" + file(o, "ca.crt"),
 		"--cluster-signing-cert-file=" + file(o, "ca.crt"), "--cluster-signing-key-file=" + file(o, "ca.key"),
 		"--horizontal-pod-autoscaler-sync-period=5s", "--horizontal-pod-autoscaler-initial-readiness-delay=1s",
-		"--horizontal-pod-autoscaler-cpu-initialization-period=10s", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--horizontal-pod-autoscaler-cpu-initialization-period=10s", "--horizontal-pod-autoscaler-downscale-stabilization=20s",
+		"--kube-api-qps=200", "--kube-api-burst=400",
 		"--controllers=" + strings.Join(names, "-controller,") + "-controller,root-ca-certificate-publisher-controller",
 	})
 	if err != nil {
