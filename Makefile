@@ -43,12 +43,8 @@ images: build ## Write an OCI image layout of every binary into IMAGES_DIR/<bina
 	@go run ./deploy/images/cmd -bin $(BIN) -out $(IMAGES_DIR) -prefix $(IMAGE_PREFIX) -version $(VERSION) -revision '$(COMMIT)' $(BINARIES)
 
 .PHONY: manifests
-manifests: ## Write dist/kserve-go.yaml: namespace, CRDs, settings and runtimes, with images IMAGE_PREFIX/<binary>:VERSION
-	@mkdir -p dist
-	@for f in deploy/base/namespace.yaml deploy/crd/*.yaml deploy/config/[!k]*.yaml deploy/runtimes/[!_]*.yaml; do \
-		case $$f in */kustomization.yaml) continue ;; esac; echo '---'; \
-		sed 's|kserve-go/\([a-z-]*\):latest|$(IMAGE_PREFIX)/\1:$(VERSION)|' $$f; done > dist/kserve-go.yaml
-	@echo "dist/kserve-go.yaml: $$(grep -c '^kind:' dist/kserve-go.yaml) objects, images $(IMAGE_PREFIX)/…:$(VERSION)"
+manifests: ## Write dist/kserve-go.yaml: all that an installation applies, with images IMAGE_PREFIX/<binary>:VERSION
+	@go run ./deploy/manifests -out dist -prefix $(IMAGE_PREFIX) -tag $(VERSION)
 
 ##@ Test it
 
@@ -89,11 +85,20 @@ bench: ## Benchmarks beside the code, then servers against a bare handler in one
 ##@ Change it
 
 .PHONY: generate
-generate: ## Regenerate deepcopy, CRDs and protobuf code
+generate: rbac ## Regenerate deepcopy, CRDs, roles and protobuf code
 	@cd pkg/apis && $(TOOL) controller-gen object:headerFile=serving/boilerplate.go.txt paths=./serving/...
 	@cd pkg/apis && $(TOOL) controller-gen crd:generateEmbeddedObjectMeta=true paths=./serving/... output:crd:dir=$(BIN)/crd
 	@cd pkg/apis && go run ./internal/crdtrim $(BIN)/crd $(CURDIR)/deploy/crd
 	@cd proto && $(TOOL) buf generate
+
+# Who calls says what the call needs: the roles are collected from +kubebuilder:rbac marks.
+CONTROLLER_CODE := $(wildcard pkg/control/apply pkg/control/gather pkg/control/manager pkg/control/observe pkg/control/reconcile)
+RBAC := $(TOOL) controller-gen output:rbac:dir=deploy/base/rbac rbac:headerFile=deploy/base/rbac/header.txt
+
+.PHONY: rbac
+rbac: ## Regenerate the roles of controller and webhook
+	@$(RBAC),roleName=kserve-manager-role,fileName=controller-role.yaml $(CONTROLLER_CODE:%=paths=./%/...)
+	@$(RBAC),roleName=kserve-webhook-role,fileName=webhook-role.yaml paths=./pkg/control/admit/...
 
 # The linter loads packages in the workspace, where `go tool -modfile` may not run: it is built first.
 $(BIN)/golangci-lint: tools/go.mod tools/go.sum

@@ -1,9 +1,10 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy carries the shipped manifests inside the binaries that need them where there is no cluster to ask.
+// Package deploy carries the shipped manifests inside the binaries that need them where there is no cluster to ask, and inside the one that
+// installs them.
 //
-// Called by: pkg/cli, tests.
+// Called by: pkg/cli, deploy/manifests, tests.
 // Next: pkg/control/settings (the operator's ConfigMap), pkg/control/resolve (the runtimes).
 package deploy
 
@@ -11,9 +12,10 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"strings"
 )
 
-//go:embed config/inferenceservice-config.yaml config/storagecontainer.yaml runtimes/kserve-*.yaml
+//go:embed base config crd/*.yaml overlays runtimes/*.yaml
 var files embed.FS
 
 // Config is the shipped ConfigMap inferenceservice-config, as YAML.
@@ -30,7 +32,9 @@ func Runtimes() [][]byte {
 	}
 	docs := make([][]byte, 0, len(entries))
 	for _, e := range entries {
-		docs = append(docs, read(path.Join("runtimes", e.Name())))
+		if strings.HasPrefix(e.Name(), "kserve-") {
+			docs = append(docs, read(path.Join("runtimes", e.Name())))
+		}
 	}
 	return docs
 }
