@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -31,6 +32,14 @@ spec:
   volumes: [{name: m, emptyDir: {medium: Memory}}]
 `
 
+// packed has a memory limit, and with it a control group where there are any.
+const packed = `
+apiVersion: v1
+kind: Pod
+metadata: {name: packed}
+spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: "r.test/packed:v1", resources: {limits: {memory: 64Mi}}}]}
+`
+
 func TestNothingOutlivesACluster(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, c *cluster){
 		"stopped in order": func(t *testing.T, c *cluster) { c.stop(t) },
@@ -47,8 +56,11 @@ func TestNothingOutlivesACluster(t *testing.T) {
 			defer os.RemoveAll(state)
 			images := filepath.Join(state, "images.json")
 			require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o600))
+			load(t, state, "gone", "r.test/packed", shellLayout(t, v1.Config{Cmd: []string{"sleep", "1000"}}))
 			c := start(t, state, "gone", "--images", images, "--discard")
 			c.waitAccount(t, "default")
+			c.apply(t, "default", packed)
+			c.waitPod(t, "default", "packed", isReady)
 			c.apply(t, "default", strings.ReplaceAll(clinger, "STATE", state))
 			c.waitPod(t, "default", "clinger", isReady)
 			require.NotEmpty(t, leftovers(t, state, before), "the test sees what it looks for")
@@ -61,6 +73,7 @@ func TestNothingOutlivesACluster(t *testing.T) {
 			// The next one of the name sweeps the folder and starts.
 			next := start(t, state, "gone", "--images", images, "--discard")
 			next.waitPod(t, "default", "clinger", func(p *corev1.Pod) bool { return isReady(p) && p.Status.ContainerStatuses[0].RestartCount == 1 })
+			next.waitPod(t, "default", "packed", isReady)
 			next.stop(t)
 			require.NoDirExists(t, filepath.Join(state, "gone"))
 		})

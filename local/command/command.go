@@ -15,7 +15,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -297,18 +296,16 @@ func load(args []string, s Streams) error {
 	if err != nil {
 		return err
 	}
-	dir, err := filepath.Abs(flags.Arg(1))
-	if err != nil {
-		return fmt.Errorf("resolve %s: %w", flags.Arg(1), err)
+	ref := flags.Arg(0)
+	if err := image.Load(cluster.ImageMap(p), ref, flags.Arg(1)); err != nil {
+		return err
 	}
-	e, err := image.FromFolder(dir)
+	what, err := image.Describe(cluster.ImageMap(p), ref)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
-		return fmt.Errorf("make state folder: %w", err)
-	}
-	return image.Load(cluster.ImageMap(p), flags.Arg(0), e)
+	fmt.Fprintf(s.Out, "image %q is %s\n", ref, what)
+	return nil
 }
 
 // kubectl takes --name and --state before its own arguments.

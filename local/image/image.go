@@ -17,11 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/kserve-go/kserve-go/local/place"
 )
 
 // ErrNotMapped says that no map has the image.
@@ -42,6 +39,7 @@ type Entry struct {
 	Env        []string `json:"env,omitempty"`
 	WorkingDir string   `json:"workingDir,omitempty"`
 	User       string   `json:"user,omitempty"`
+	StopSignal string   `json:"stopSignal,omitempty"`
 }
 
 // Image is an entry whose files are ready to use.
@@ -107,7 +105,8 @@ func (s *Store) read() (map[string]Entry, error) {
 	return all, nil
 }
 
-func readMap(file string) (map[string]Entry, error) {
+// rawMap is the map as it is written.
+func rawMap(file string) (map[string]Entry, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read image map: %w", err)
@@ -115,6 +114,15 @@ func readMap(file string) (map[string]Entry, error) {
 	m := map[string]Entry{}
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("read image map %s: %w", file, err)
+	}
+	return m, nil
+}
+
+// readMap makes paths absolute.
+func readMap(file string) (map[string]Entry, error) {
+	m, err := rawMap(file)
+	if err != nil {
+		return nil, err
 	}
 	dir := filepath.Dir(file)
 	for name, e := range m {
@@ -143,77 +151,37 @@ func (s *Store) ready(name string, e Entry) (*Image, error) {
 	return &Image{Entry: e, ID: "local/" + name}, nil
 }
 
-// Load adds an image to a map file, and makes the file when it is missing.
-func Load(file, ref string, e Entry) error {
-	m, err := readMap(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		m, err = map[string]Entry{}, nil
+// Sweep removes unpacked images that no map names any more, and those that were not finished.
+func (s *Store) Sweep() error {
+	unpacked, err := os.ReadDir(s.cache)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(unpacked) == 0) {
+		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("read unpacked images: %w", err)
+	}
+	entries, err := s.read()
 	if err != nil {
 		return err
 	}
-	m[ref] = e
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode image map: %w", err)
-	}
-	return place.WriteFile(file, b, 0o600)
-}
-
-// FromFolder tells an OCI layout from a folder with an image's files.
-func FromFolder(dir string) (Entry, error) {
-	if _, err := os.Stat(filepath.Join(dir, "oci-layout")); err == nil {
-		_, err := openLayout(dir)
-		return Entry{Layout: dir}, err
-	}
-	fi, err := os.Stat(dir)
-	if err != nil {
-		return Entry{}, fmt.Errorf("open image: %w", err)
-	}
-	if !fi.IsDir() {
-		return Entry{}, fmt.Errorf("%s is neither an OCI layout nor a folder with an image's files", dir)
-	}
-	return Entry{RootFS: dir}, nil
-}
-
-// Account is the user and group that the image asks for: numbers, or names that its own /etc/passwd knows.
-func (i *Image) Account() (uid, gid int64, err error) {
-	if i.User == "" {
-		return 0, 0, nil
-	}
-	user, group, hasGroup := strings.Cut(i.User, ":")
-	uid, err = strconv.ParseInt(user, 10, 64)
-	if err != nil {
-		if uid, gid, err = i.lookUp("passwd", user); err != nil {
-			return 0, 0, err
-		}
-	}
-	if hasGroup {
-		if gid, err = strconv.ParseInt(group, 10, 64); err != nil {
-			gid, _, err = i.lookUp("group", group)
-		}
-	}
-	return uid, gid, err
-}
-
-// lookUp finds a name in a file of lines name:x:number:number.
-func (i *Image) lookUp(file, name string) (first, second int64, err error) {
-	b, err := os.ReadFile(filepath.Join("/", i.RootFS, "etc", file))
-	if err != nil {
-		return 0, 0, fmt.Errorf("image user %q: %w", i.User, err)
-	}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Split(strings.TrimSpace(line), ":")
-		if len(f) < 3 || f[0] != name {
+	used := map[string]bool{}
+	for name, e := range entries {
+		if e.Layout == "" {
 			continue
 		}
-		if first, err = strconv.ParseInt(f[2], 10, 64); err != nil {
-			return 0, 0, fmt.Errorf("image user %q: %w", i.User, err)
+		// A layout that cannot be read is reported when a container wants it.
+		if img, err := openLayout(e.Layout, name); err == nil {
+			if d, err := img.Digest(); err == nil {
+				used[d.Hex] = true
+			}
 		}
-		if len(f) > 3 {
-			second, _ = strconv.ParseInt(f[3], 10, 64) // a group's fourth field is a list of names
-		}
-		return first, second, nil
 	}
-	return 0, 0, fmt.Errorf("image user %q: its /etc/%s does not know %q", i.User, file, name)
+	for _, u := range unpacked {
+		if !used[u.Name()] {
+			if err := os.RemoveAll(filepath.Join(s.cache, u.Name())); err != nil {
+				return fmt.Errorf("remove unused image: %w", err)
+			}
+		}
+	}
+	return nil
 }

@@ -44,13 +44,14 @@ func TestFindLooksFromTheFullNameToTheLastElement(t *testing.T) {
 func TestLaterMapsWinAndLoadAdds(t *testing.T) {
 	first := writeMap(t, `{"a": {"cmd": ["1"]}}`)
 	second := filepath.Join(t.TempDir(), "loaded.json")
-	require.NoError(t, Load(second, "a", Entry{Cmd: []string{"2"}}))
-	require.NoError(t, Load(second, "b", Entry{Cmd: []string{"3"}}))
+	two, three := t.TempDir(), t.TempDir()
+	require.NoError(t, Load(second, "a", two))
+	require.NoError(t, Load(second, "b", three))
 	s := NewStore(t.TempDir(), first, second)
-	for ref, want := range map[string]string{"a": "2", "b": "3"} {
+	for ref, want := range map[string]string{"a": two, "b": three} {
 		img, err := s.Find(ref)
 		require.NoError(t, err)
-		require.Equal(t, want, img.Cmd[0])
+		require.Equal(t, want, img.RootFS)
 	}
 }
 
@@ -88,12 +89,33 @@ func TestLayoutIsUnpackedWithItsConfig(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, path.AppendImage(img))
 
-	e, err := FromFolder(dir)
+	home, cache := t.TempDir(), t.TempDir()
+	file := filepath.Join(home, "images.json")
+	require.NoError(t, Load(file, "m", dir))
+	require.NoError(t, os.RemoveAll(dir), "what was loaded stands on its own")
+	s := NewStore(cache, file)
+	got, err := s.Find("m:latest")
 	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "images.json")
-	require.NoError(t, Load(file, "m", e))
-	got, err := NewStore(t.TempDir(), file).Find("m:latest")
-	require.NoError(t, err)
+	t.Run("a sweep keeps what a map names", func(t *testing.T) {
+		unused := filepath.Join(cache, "0000.tmp")
+		require.NoError(t, os.Mkdir(unused, 0o700))
+		require.NoError(t, s.Sweep())
+		require.NoDirExists(t, unused)
+		require.DirExists(t, got.RootFS)
+	})
+	t.Run("another image under the name frees the first", func(t *testing.T) {
+		other, err := mutate.Config(img, v1.Config{User: "1"})
+		require.NoError(t, err)
+		path, err := layout.Write(dir, empty.Index)
+		require.NoError(t, err)
+		require.NoError(t, path.AppendImage(other))
+		require.NoError(t, Load(file, "m2", dir))
+		require.NoError(t, Load(file, "m2", dir), "twice is harmless")
+		require.NoError(t, Load(file, "m2", t.TempDir()))
+		left, err := os.ReadDir(filepath.Join(home, layoutsFolder))
+		require.NoError(t, err)
+		require.Len(t, left, 1)
+	})
 	require.Equal(t, []string{"/app/run"}, got.Entrypoint)
 	require.Equal(t, "/app", got.WorkingDir)
 	b, err := os.ReadFile(filepath.Join(got.RootFS, "app", "run"))

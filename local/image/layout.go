@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -21,7 +22,7 @@ import (
 
 // unpacked makes the files of a layout ready, once per content.
 func (s *Store) unpacked(name string, e Entry) (*Image, error) {
-	img, err := openLayout(e.Layout)
+	img, err := openLayout(e.Layout, name)
 	if err != nil {
 		return nil, fmt.Errorf("image %q: %w", name, err)
 	}
@@ -43,7 +44,7 @@ func (s *Store) unpacked(name string, e Entry) (*Image, error) {
 	}
 	c := config.Config
 	out := Entry{
-		RootFS: root, Layout: e.Layout, Entrypoint: c.Entrypoint, Cmd: c.Cmd, WorkingDir: c.WorkingDir, User: c.User,
+		RootFS: root, Layout: e.Layout, Entrypoint: c.Entrypoint, Cmd: c.Cmd, WorkingDir: c.WorkingDir, User: c.User, StopSignal: c.StopSignal,
 		Env: append(append([]string{}, c.Env...), e.Env...),
 	}
 	if len(e.Entrypoint) > 0 {
@@ -52,22 +53,28 @@ func (s *Store) unpacked(name string, e Entry) (*Image, error) {
 	return &Image{Entry: out, ID: digest.String()}, nil
 }
 
-// openLayout takes the image for this machine: the only one, or the one of this architecture.
-func openLayout(dir string) (v1.Image, error) {
+// refName is the annotation by which a layout with several images names them.
+const refName = "org.opencontainers.image.ref.name"
+
+// openLayout takes the image for this machine: the one that is annotated with ref, else the first of this architecture.
+func openLayout(dir, ref string) (v1.Image, error) {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open OCI layout %s: %w", dir, err)
 	}
-	return pick(index, dir, 0)
+	return pick(index, dir, ref, 0)
 }
 
-func pick(index v1.ImageIndex, dir string, depth int) (v1.Image, error) {
+func pick(index v1.ImageIndex, dir, ref string, depth int) (v1.Image, error) {
 	m, err := index.IndexManifest()
 	if err != nil {
 		return nil, fmt.Errorf("read index of %s: %w", dir, err)
 	}
+	// The annotated one first; the order is kept otherwise.
+	all := slices.Clone(m.Manifests)
+	slices.SortStableFunc(all, func(a, b v1.Descriptor) int { return annotated(b, ref) - annotated(a, ref) })
 	var seen []string
-	for _, d := range m.Manifests {
+	for _, d := range all {
 		if d.Platform != nil {
 			seen = append(seen, d.Platform.String())
 			if d.Platform.Architecture != runtime.GOARCH || d.Platform.OS != "linux" {
@@ -79,7 +86,7 @@ func pick(index v1.ImageIndex, dir string, depth int) (v1.Image, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read nested index of %s: %w", dir, err)
 			}
-			return pick(nested, dir, depth+1)
+			return pick(nested, dir, ref, depth+1)
 		}
 		if d.MediaType.IsImage() {
 			img, err := index.Image(d.Digest)
@@ -90,6 +97,13 @@ func pick(index v1.ImageIndex, dir string, depth int) (v1.Image, error) {
 		}
 	}
 	return nil, fmt.Errorf("OCI layout %s has no image for linux/%s, only %q", dir, runtime.GOARCH, seen)
+}
+
+func annotated(d v1.Descriptor, ref string) int {
+	if slices.Contains(keys(ref), d.Annotations[refName]) {
+		return 1
+	}
+	return 0
 }
 
 // unpack writes the flattened layers beside root and renames: a half-written image is never seen.

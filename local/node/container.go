@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,9 +25,10 @@ import (
 )
 
 const (
-	maxBackoff    = 5 * time.Minute
-	forgetBackoff = 10 * time.Minute
-	maxMessage    = 4096
+	maxBackoff     = 5 * time.Minute
+	maxPullBackoff = 4 * time.Second
+	forgetBackoff  = 10 * time.Minute
+	maxMessage     = 4096
 	// With FallbackToLogsOnError the message is the end of the log, so much of it.
 	fallbackLines, fallbackBytes = 80, 2048
 )
@@ -62,6 +64,8 @@ type running struct {
 	prev  string
 	since time.Time
 	id    string
+	image string         // names the content
+	stop  syscall.Signal // what asks it to end
 }
 
 func newContainer(w *worker, spec corev1.Container, init bool) *container {
@@ -152,7 +156,7 @@ func (c *container) launched(r *running, err error) {
 		return
 	}
 	c.status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.since)}}
-	c.status.ContainerID, c.status.ImageID = "process://"+r.id, c.spec.Image
+	c.status.ContainerID, c.status.ImageID = "process://"+r.id, r.image
 	c.started = c.spec.StartupProbe == nil
 	c.ready = c.started && c.spec.ReadinessProbe == nil
 	c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeNormal, "Started", "Container started: "+c.spec.Name)
@@ -170,17 +174,12 @@ func (c *container) launched(r *running, err error) {
 // notStarted turns an error into the reason that a kubelet gives for it.
 func (c *container) notStarted(err error) {
 	var start *runtime.StartError
+	var pull *pullError
 	switch {
 	case errors.Is(err, image.ErrNotMapped) && c.spec.ImagePullPolicy == corev1.PullNever:
 		c.backOff("ErrImageNeverPull", fmt.Sprintf("Container image %q is not present with pull policy of Never", c.spec.Image))
-	case errors.Is(err, image.ErrNotMapped):
-		c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeWarning, "Failed", "Failed to pull image: "+err.Error())
-		c.backOff("ErrImagePull", err.Error())
-		c.w.after(min(time.Second, c.backoff/2), func() {
-			if s := c.status.State.Waiting; s != nil && s.Reason == "ErrImagePull" {
-				c.status.State = waiting("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: %v", c.spec.Image, err))
-			}
-		})
+	case errors.As(err, &pull):
+		c.notPulled(err)
 	case errors.As(err, &start):
 		now := metav1.Now()
 		c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeWarning, "Failed", "Error: "+start.Message)
@@ -189,6 +188,28 @@ func (c *container) notStarted(err error) {
 		c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
 		c.backOff("CreateContainerConfigError", err.Error())
 	}
+}
+
+// notPulled shows both states that a kubelet goes through.
+func (c *container) notPulled(err error) {
+	reason := "ErrImagePull"
+	if _, perr := name.ParseReference(c.spec.Image, name.WeakValidation); perr != nil {
+		reason, err = "InvalidImageName", perr
+	}
+	c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.spec.Image, err))
+	if !c.w.node.KubeletTimes {
+		c.backoff = min(c.backoff, maxPullBackoff/2) // it costs nothing to look again, and an image may be loaded any moment
+	}
+	c.backOff(reason, err.Error())
+	if reason == "InvalidImageName" {
+		return
+	}
+	c.w.after(min(time.Second, c.backoff/2), func() {
+		if s := c.status.State.Waiting; s != nil && s.Reason == reason {
+			c.status.State = waiting("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %v", c.spec.Image, err))
+			c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeNormal, "BackOff", fmt.Sprintf("Back-off pulling image %q", c.spec.Image))
+		}
+	})
 }
 
 func (c *container) backOff(reason, message string) {
@@ -280,7 +301,7 @@ func (c *container) stop(why string, grace time.Duration) {
 	}
 	c.stopping = true
 	c.ready = false
-	proc := c.run.proc
+	proc, ask := c.run.proc, c.run.stop
 	hook := c.preStop(grace)
 	c.w.node.Recorder.Event(c.w.pod, corev1.EventTypeNormal, "Killing", "Stopping container "+c.spec.Name+": "+why)
 	go func() {
@@ -289,7 +310,7 @@ func (c *container) stop(why string, grace time.Duration) {
 		if hook != nil {
 			hook()
 		}
-		proc.Signal(syscall.SIGTERM)
+		proc.Signal(ask)
 		select {
 		case <-proc.Done():
 		case <-end.C:

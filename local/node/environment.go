@@ -19,12 +19,13 @@ import (
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 
 	"github.com/kserve-go/kserve-go/local/image"
+	"github.com/kserve-go/kserve-go/local/sandbox"
 )
 
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // environment is what the program sees, sorted, and the variables that its arguments may name.
-func (w *worker) environment(pod *corev1.Pod, c *corev1.Container, img *image.Image) ([]string, map[string]string, error) {
+func (w *worker) environment(pod *corev1.Pod, c *corev1.Container, img *image.Image, user *sandbox.User) ([]string, map[string]string, error) {
 	vars, err := w.serviceVars(pod)
 	if err != nil {
 		return nil, nil, err
@@ -49,7 +50,11 @@ func (w *worker) environment(pod *corev1.Pod, c *corev1.Container, img *image.Im
 		}
 	}
 	all := map[string]string{"HOSTNAME": hostname(pod)}
-	for _, e := range append([]string{defaultPath, "HOME=/root"}, img.Env...) {
+	home := img.Home(0)
+	if user != nil {
+		home = img.Home(int64(user.UID))
+	}
+	for _, e := range append([]string{defaultPath, "HOME=" + home}, img.Env...) {
 		k, v, _ := strings.Cut(e, "=")
 		all[k] = v
 	}

@@ -12,8 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
@@ -69,13 +71,13 @@ func (c *container) messageFile() string {
 func (j *job) start() (*running, error) {
 	img, err := j.node.Images.Find(j.spec.Image)
 	if err != nil {
-		return nil, err
+		return nil, &pullError{err}
 	}
-	env, vars, err := j.worker.environment(j.pod, j.spec, img)
+	user, err := j.user(img)
 	if err != nil {
 		return nil, err
 	}
-	user, err := j.user(img)
+	env, vars, err := j.worker.environment(j.pod, j.spec, img, user)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +99,28 @@ func (j *job) start() (*running, error) {
 		root.ReadOnly = sc.ReadOnlyRootFilesystem != nil && *sc.ReadOnlyRootFilesystem
 		spec.NoNewPrivileges = sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation
 	}
-	return j.launch(spec)
+	r, err := j.launch(spec)
+	if err == nil {
+		r.image, r.stop = img.ID, stopSignal(img.StopSignal)
+	}
+	return r, err
+}
+
+// pullError says that an image cannot be had, for whatever reason.
+type pullError struct{ err error }
+
+func (e *pullError) Error() string { return e.err.Error() }
+func (e *pullError) Unwrap() error { return e.err }
+
+// stopSignal is what asks a program to end; an image may wish another than the usual one, by name or number.
+func stopSignal(text string) syscall.Signal {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return syscall.Signal(n)
+	}
+	if s := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(text), "SIG")); s != 0 {
+		return s
+	}
+	return syscall.SIGTERM
 }
 
 func (j *job) launch(spec sandbox.Spec) (*running, error) {
@@ -260,8 +283,13 @@ func (j *job) user(img *image.Image) (*sandbox.User, error) {
 			nonRoot = *c.RunAsNonRoot
 		}
 	}
-	if nonRoot && uid == 0 {
-		return nil, errors.New("container has runAsNonRoot and image will run as root")
+	if nonRoot {
+		if err := j.notRoot(img, uid); err != nil {
+			return nil, err
+		}
+	}
+	if p := j.pod.Spec.SecurityContext; p == nil || p.SupplementalGroupsPolicy == nil || *p.SupplementalGroupsPolicy == corev1.SupplementalGroupsPolicyMerge {
+		groups = append(groups, img.Groups(uid)...)
 	}
 	if j.node.Rootless || (uid == 0 && gid == 0 && len(groups) == 0) {
 		return nil, nil // nil is root, see above
@@ -271,6 +299,23 @@ func (j *job) user(img *image.Image) (*sandbox.User, error) {
 		u.Groups = append(u.Groups, int(g))
 	}
 	return u, nil
+}
+
+// notRoot refuses what a kubelet refuses: root, and an image's user by name, which might be root under another one.
+func (j *job) notRoot(img *image.Image, uid int64) error {
+	asked := (j.pod.Spec.SecurityContext != nil && j.pod.Spec.SecurityContext.RunAsUser != nil) ||
+		(j.spec.SecurityContext != nil && j.spec.SecurityContext.RunAsUser != nil)
+	name, _, _ := strings.Cut(img.User, ":")
+	_, err := strconv.ParseInt(name, 10, 64)
+	switch {
+	case uid == 0 && asked:
+		return errors.New("container's runAsUser breaks non-root policy: it has runAsNonRoot, and runAsUser is 0")
+	case uid == 0:
+		return errors.New("container has runAsNonRoot and image will run as root")
+	case !asked && err != nil:
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root", name)
+	}
+	return nil
 }
 
 func set(to *int64, from *int64) {

@@ -92,7 +92,7 @@ func New(o Options) (*Node, error) {
 		Options: o, workers: map[types.UID]*worker{}, services: core.Services().Lister(),
 		objects: volume.Objects{
 			Client: o.Client, ConfigMaps: core.ConfigMaps().Lister(), Secrets: core.Secrets().Lister(),
-			Claims: core.PersistentVolumeClaims().Lister(), Volumes: core.PersistentVolumes().Lister(),
+			Claims: core.PersistentVolumeClaims().Lister(), Volumes: core.PersistentVolumes().Lister(), Image: func(ref string) (string, error) { return imageFiles(o.Images, ref) },
 		},
 	}
 	mine := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTweakListOptions(func(l *metav1.ListOptions) {
@@ -111,6 +111,17 @@ func New(o Options) (*Node, error) {
 	core.PersistentVolumes().Informer()
 	core.Services().Informer()
 	return n, nil
+}
+
+func imageFiles(images *image.Store, ref string) (string, error) {
+	img, err := images.Find(ref)
+	if err != nil {
+		return "", err
+	}
+	if img.RootFS == "" {
+		return "", fmt.Errorf("image %q has no files of its own: it is a program of this machine", ref)
+	}
+	return img.RootFS, nil
 }
 
 // Register writes the Node object.

@@ -106,9 +106,12 @@ func (r *Root) hostFiles(root string) error {
 	return nil
 }
 
-// kernelFiles mounts /proc, /sys, /dev and /tmp.
+// kernelFiles mounts /proc, /sys and /dev. An image says itself whether it has a /tmp.
 func (r *Root) kernelFiles(root string) error {
 	for dir, mode := range map[string]os.FileMode{"proc": 0o555, "sys": 0o555, "dev": 0o755, "etc": 0o755, "tmp": 0o777 | fs.ModeSticky} {
+		if dir == "tmp" && r.Image != "" {
+			continue
+		}
 		path, err := inside(root, dir)
 		if err != nil {
 			return err
@@ -116,7 +119,7 @@ func (r *Root) kernelFiles(root string) error {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return fmt.Errorf("make /%s: %w", dir, err)
 		}
-		if dir == "tmp" && r.Image == "" {
+		if dir == "tmp" {
 			if err := os.Chmod(path, mode); err != nil {
 				return fmt.Errorf("make /%s: %w", dir, err)
 			}

@@ -43,6 +43,8 @@ type Objects struct {
 	Secrets    corelisters.SecretLister
 	Claims     corelisters.PersistentVolumeClaimLister
 	Volumes    corelisters.PersistentVolumeLister
+	// Image returns the folder with an image's files.
+	Image func(ref string) (string, error)
 }
 
 // files are what a volume will hold, by path.
@@ -90,6 +92,9 @@ func (s *Set) prepare(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (V
 		return s.claim(pod.Namespace, v.PersistentVolumeClaim.ClaimName, v.PersistentVolumeClaim.ReadOnly)
 	case v.Ephemeral != nil:
 		return s.claim(pod.Namespace, pod.Name+"-"+v.Name, false)
+	case v.Image != nil:
+		path, err := s.objects.Image(v.Image.Reference)
+		return Volume{Path: path, ReadOnly: true}, err
 	case v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory:
 		return Volume{Path: dir}, s.memory(dir, v.EmptyDir)
 	case v.EmptyDir != nil:
@@ -255,7 +260,7 @@ func (s *Set) collect(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, in
 		}
 		return nil
 	}
-	return errors.New("this node knows emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim and ephemeral volumes only")
+	return errors.New("this node knows emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim, ephemeral and image volumes only")
 }
 
 func (s *Set) projected(pod *corev1.Pod, p *corev1.VolumeProjection, mode int32, into files) error {
