@@ -3,8 +3,9 @@
 
 // Command runner runs the tests, or the fuzz targets, of every module it is given and prints the counts of each:
 // a plain `go test ./...` does not reach the other modules of a workspace, and a module without tests must not pass unseen.
+// With -events it counts tests that something else runs, whose events it reads from standard input.
 //
-// Called by: make test, make fuzz-short.
+// Called by: make test, make fuzz-short, make test-cluster.
 // Next: the packages' own tests.
 package main
 
@@ -28,10 +29,14 @@ import (
 func main() {
 	race := flag.Bool("race", false, "use the race detector")
 	fuzz := flag.Duration("fuzz", 0, "run each fuzz target for this long instead of the tests")
+	piped := flag.Bool("events", false, "read the events of a `go test -json` that runs elsewhere from standard input; progress lines (\"  1.2s …\") are shown at once")
 	flag.Parse()
+	if *piped {
+		os.Exit(countEvents(os.Stdin, os.Stdout))
+	}
 	modules := flag.Args()
 	if len(modules) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: runner [-race] [-fuzz DURATION] MODULE_DIR...")
+		fmt.Fprintln(os.Stderr, "usage: runner [-race] [-fuzz DURATION] MODULE_DIR..., or runner -events")
 		os.Exit(2)
 	}
 	var sum counts
@@ -62,6 +67,16 @@ func main() {
 	if !ok || sum.failed > 0 {
 		os.Exit(1)
 	}
+}
+
+// countEvents returns the exit code. That no test failed is not enough: some must have run.
+func countEvents(in io.Reader, out io.Writer) int {
+	c := readEvents(in, out)
+	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
+	if c.failed > 0 || c.passed == 0 {
+		return 1
+	}
+	return 0
 }
 
 type counts struct {
@@ -144,6 +159,10 @@ func readEvents(in io.Reader, out io.Writer) counts {
 		key := e.Package + "\x00" + e.Test
 		switch e.Action {
 		case "output":
+			if progress.MatchString(e.Output) {
+				fmt.Fprint(out, e.Output)
+				continue
+			}
 			held[key] = append(held[key], e.Output)
 		case "build-output":
 			fmt.Fprint(out, e.Output)
@@ -177,6 +196,9 @@ func readEvents(in io.Reader, out io.Writer) counts {
 	}
 	return c
 }
+
+// progress is a line that a long test prints to say how far it is: it begins with seconds.
+var progress = regexp.MustCompile(`^ *\d+\.\ds `)
 
 // reason is the message of a skipped test: the one line that is not the runner's own.
 func reason(output []string) string {

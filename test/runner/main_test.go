@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestReadEventsCountsAndShowsWhatWentWrong(t *testing.T) {
 		`{"Action":"skip","Package":"p","Test":"TestC"}`,
 		`{"Action":"output","Package":"p","Test":"TestD","Output":"    d_test.go:1: pools do not hold under the race detector\n"}`,
 		`{"Action":"skip","Package":"p","Test":"TestD"}`,
+		`{"Action":"output","Package":"p","Test":"TestE","Output":"   12.5s half of it\n"}`,
 		`{"Action":"build-output","ImportPath":"q","Output":"q.go:1: undefined: x\n"}`,
 	}, "\n")
 	var out bytes.Buffer
@@ -31,4 +33,16 @@ func TestReadEventsCountsAndShowsWhatWentWrong(t *testing.T) {
 	require.Contains(t, out.String(), "want 1, got 2")
 	require.Contains(t, out.String(), "skipped p TestC: c_test.go:9: no loopback here")
 	require.Contains(t, out.String(), "undefined: x")
+	require.Contains(t, out.String(), "half of it")
+}
+
+func TestCountEventsFailsWithoutATest(t *testing.T) {
+	for in, code := range map[string]int{
+		`{"Action":"pass","Package":"p","Test":"TestA"}`: 0,
+		`{"Action":"fail","Package":"p","Test":"TestA"}`: 1,
+		`{"Action":"pass","Package":"p"}`:                1,
+		``:                                               1,
+	} {
+		require.Equal(t, code, countEvents(strings.NewReader(in), io.Discard), in)
+	}
 }
