@@ -97,13 +97,17 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	watcher := usage.NewWatcher()
+	images := image.NewStore(n.o.Place.Path("images"), append(append([]string{}, n.o.Images...), ImageMap(n.o.Place))...)
+	if err := images.Sweep(); err != nil {
+		return err
+	}
 	var err error
 	n.node, err = node.New(node.Options{
 		Name: n.o.NodeName, Address: NodeAddress, Port: kubeletPort, Dir: n.o.Place.Path("pods"), DNS: DNSAddress,
 		CPU: n.o.CPU, Memory: n.o.Memory, Version: version.Get().GitVersion, Rootless: n.o.Rootless, KubeletTimes: n.o.KubeletTimes,
 		Client: client, Informers: factory, Network: n.network, Usage: watcher, Limits: n.o.Limits,
 		Recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: n.o.NodeName}),
-		Images:   image.NewStore(n.o.Place.Path("images"), append(append([]string{}, n.o.Images...), ImageMap(n.o.Place))...),
+		Images:   images,
 	})
 	if err != nil {
 		return err
