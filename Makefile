@@ -60,6 +60,15 @@ test-models: ## Golden predictions of every model fixture in MODELS_DIR
 conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model server
 	@go run ./test/conformance/cmd -dir $(PROTOCOL_DIR)
 
+.PHONY: test-api
+test-api: cluster-binary ## Controller and webhook as processes on a real API server, with the shipped roles: a refused request or an unexplained grant fails
+	@KSERVE_TEST_API=1 go test -count=1 -timeout 20m ./pkg/testkit/cluster ./test/apiserver/...
+
+# KSERVE_CLUSTER_BINARY names a built local cluster; without it this checkout's is built, unless the cache has it.
+.PHONY: cluster-binary
+cluster-binary:
+	@test -n "$${KSERVE_CLUSTER_BINARY:-}" || $(MAKE) --no-print-directory local-cluster >/dev/null
+
 .PHONY: parity
 parity: ## Compare rendered objects with the recorded ones of PARITY_DIR
 	@go run ./test/parity/cmd -dir $(PARITY_DIR)

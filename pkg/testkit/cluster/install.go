@@ -1,0 +1,368 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	manager       = "test-kit"
+	installers    = 8
+	tokenLifetime = int64(24 * 3600)
+	configName    = "inferenceservice-config"
+	webhookGroup  = "admissionregistration.k8s.io"
+)
+
+// build makes the binaries of our processes.
+func (c *Cluster) build(ctx context.Context) error {
+	var commands []string
+	if !c.options.NoController {
+		commands = append(commands, "./cmd/controller")
+	}
+	if !c.options.NoWebhook {
+		commands = append(commands, "./cmd/webhook")
+	}
+	if len(commands) == 0 {
+		return nil
+	}
+	bin := filepath.Join(c.Dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return fmt.Errorf("make a folder for binaries: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", bin + "/"}, commands...)...)
+	cmd.Dir = c.root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", strings.Join(commands, " "), err, out)
+	}
+	return nil
+}
+
+// install brings everything that is not a process.
+func (c *Cluster) install(ctx context.Context) error {
+	crds, err := c.manifests("deploy/crd")
+	if err != nil {
+		return err
+	}
+	if !c.options.NoOptional {
+		optional, err := c.manifests("test/data/crds")
+		if err != nil {
+			return err
+		}
+		crds = append(crds, optional...)
+	}
+	namespaces := []*unstructured.Unstructured{namespace(System)}
+	if !c.options.NoOptional {
+		namespaces = append(namespaces, namespace("knative-serving"), namespace("istio-system"))
+	}
+	if err := c.applyAll(ctx, append(crds, namespaces...)); err != nil {
+		return err
+	}
+	if err := c.waitEstablished(ctx, crds); err != nil {
+		return err
+	}
+	base, err := c.shipped()
+	if err != nil {
+		return err
+	}
+	return c.applyAll(ctx, base)
+}
+
+// shipped are the objects of deploy/ that a cluster needs when our processes run beside it and not in it.
+func (c *Cluster) shipped() ([]*unstructured.Unstructured, error) {
+	var found []*unstructured.Unstructured
+	for _, dir := range []string{"deploy/base", "deploy/config"} {
+		list, err := c.manifests(dir)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	kinds := []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ConfigMap", "ClusterStorageContainer"}
+	var objects []*unstructured.Unstructured
+	for _, o := range found {
+		if !slices.Contains(kinds, o.GetKind()) {
+			continue
+		}
+		if o.GetKind() == "ConfigMap" && o.GetName() == configName && c.options.Config != nil {
+			if err := unstructured.SetNestedStringMap(o.Object, c.options.Config, "data"); err != nil {
+				return nil, fmt.Errorf("set the operator's settings: %w", err)
+			}
+		}
+		objects = append(objects, o)
+	}
+	if !c.options.NoOptional {
+		objects = append(objects, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": "config-autoscaler", "namespace": "knative-serving"},
+			"data":     map[string]any{"allow-zero-initial-scale": "true"},
+		}})
+	}
+	return objects, nil
+}
+
+// webhookConfigurations are the shipped ones, which call the process at base instead of a Service.
+func (c *Cluster) webhookConfigurations(base string) ([]*unstructured.Unstructured, error) {
+	found, err := c.manifests("deploy/base")
+	if err != nil {
+		return nil, err
+	}
+	var list []*unstructured.Unstructured
+	for _, o := range found {
+		if o.GroupVersionKind().Group != webhookGroup {
+			continue
+		}
+		hooks, _, err := unstructured.NestedSlice(o.Object, "webhooks")
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", o.GetName(), err)
+		}
+		for _, h := range hooks {
+			hook, ok := h.(map[string]any)
+			if !ok {
+				return nil, fmt.Errorf("%s: a webhook is a map, is %T", o.GetName(), h)
+			}
+			path, _, err := unstructured.NestedString(hook, "clientConfig", "service", "path")
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", o.GetName(), err)
+			}
+			hook["clientConfig"] = map[string]any{"url": base + path}
+		}
+		if err := unstructured.SetNestedSlice(o.Object, hooks, "webhooks"); err != nil {
+			return nil, fmt.Errorf("write %s: %w", o.GetName(), err)
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+// manifests reads every YAML file at or below a folder of the repository, kustomizations aside.
+func (c *Cluster) manifests(dir string) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	err := filepath.WalkDir(filepath.Join(c.root, dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == "minimal" {
+			return filepath.SkipDir // the same CRDs without schemas
+		}
+		if d.IsDir() || filepath.Ext(path) != ".yaml" || d.Name() == "kustomization.yaml" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		list, err := Documents(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, list...)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", dir, err)
+	}
+	return all, nil
+}
+
+func namespace(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+}
+
+func (c *Cluster) applyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(installers)
+	for _, o := range objects {
+		group.Go(func() error {
+			if err := c.place(o, System); err != nil {
+				return err
+			}
+			if err := c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(manager), client.ForceOwnership); err != nil {
+				return fmt.Errorf("install %s %s: %w", o.GetKind(), o.GetName(), err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// waitEstablished waits until the kinds are served.
+func (c *Cluster) waitEstablished(ctx context.Context, crds []*unstructured.Unstructured) error {
+	for _, crd := range crds {
+		live := crd.DeepCopy()
+		if err := poll(ctx, func(ctx context.Context) error {
+			if err := c.Client.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
+				return err
+			}
+			conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
+			if err != nil {
+				return err
+			}
+			for _, item := range conditions {
+				if m, ok := item.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
+					return nil
+				}
+			}
+			return errors.New("not established")
+		}); err != nil {
+			return fmt.Errorf("wait for %s: %w", crd.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// As is a config with a token of one of the service accounts of our system.
+func (c *Cluster) As(ctx context.Context, account string) (*rest.Config, error) {
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(tokenLifetime)}}
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: System, Name: account}}
+	if err := c.Client.SubResource("token").Create(ctx, sa, request); err != nil {
+		return nil, fmt.Errorf("ask for a token of %s: %w", account, err)
+	}
+	config := rest.AnonymousClientConfig(c.Admin)
+	config.BearerToken = request.Status.Token
+	unlimited(config)
+	return config, nil
+}
+
+// kubeconfig writes a file for a process that runs as a service account.
+func (c *Cluster) kubeconfig(ctx context.Context, account string) (string, error) {
+	config, err := c.As(ctx, account)
+	if err != nil {
+		return "", err
+	}
+	k := clientcmdapi.NewConfig()
+	k.Clusters["api"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile}
+	k.AuthInfos[account] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	k.Contexts["api"] = &clientcmdapi.Context{Cluster: "api", AuthInfo: account, Namespace: System}
+	k.CurrentContext = "api"
+	path := filepath.Join(c.Dir, account+".kubeconfig")
+	if err := clientcmd.WriteToFile(*k, path); err != nil {
+		return "", fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return path, nil
+}
+
+func (c *Cluster) process(ctx context.Context, name, account string, args ...string) (*Process, error) {
+	config, err := c.kubeconfig(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Name: name, path: filepath.Join(c.Dir, "bin", name), log: filepath.Join(c.Dir, name+".log")}
+	if p.Metrics, err = freePort(ctx); err != nil {
+		return nil, err
+	}
+	if p.Health, err = freePort(ctx); err != nil {
+		return nil, err
+	}
+	p.args = append([]string{"--kubeconfig=" + config, "--metrics-addr=" + p.Metrics, "--health-probe-addr=" + p.Health}, args...)
+	return p, nil
+}
+
+// startProcesses starts the webhook before the controller, whose writes it admits.
+func (c *Cluster) startProcesses(ctx context.Context) error {
+	if !c.options.NoWebhook {
+		if err := c.startWebhook(ctx); err != nil {
+			return err
+		}
+	}
+	if c.options.NoController {
+		return nil
+	}
+	var err error
+	if c.Controller, err = c.process(ctx, "controller", ControllerAccount, append([]string{"--leader-elect"}, c.options.ControllerArgs...)...); err != nil {
+		return err
+	}
+	return c.Controller.Start(ctx)
+}
+
+func (c *Cluster) startWebhook(ctx context.Context) error {
+	address, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
+	configurations, err := c.webhookConfigurations("https://" + address)
+	if err != nil {
+		return err
+	}
+	if err := c.applyAll(ctx, configurations); err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if c.Webhook, err = c.process(ctx, "webhook", WebhookAccount, append([]string{"--webhook-port=" + port}, c.options.WebhookArgs...)...); err != nil {
+		return err
+	}
+	if err := c.Webhook.Start(ctx); err != nil {
+		return err
+	}
+	return c.waitTrusted(ctx, configurations)
+}
+
+// waitTrusted waits until the webhook has put its authority into every configuration.
+func (c *Cluster) waitTrusted(ctx context.Context, configurations []*unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	for _, configuration := range configurations {
+		live := configuration.DeepCopy()
+		if err := poll(ctx, func(ctx context.Context) error {
+			if err := c.Client.Get(ctx, client.ObjectKeyFromObject(configuration), live); err != nil {
+				return err
+			}
+			hooks, _, err := unstructured.NestedSlice(live.Object, "webhooks")
+			if err != nil {
+				return err
+			}
+			for _, h := range hooks {
+				hook, _ := h.(map[string]any)
+				if bundle, _, err := unstructured.NestedString(hook, "clientConfig", "caBundle"); err != nil || bundle == "" {
+					return fmt.Errorf("webhook %v of %s has no caBundle", hook["name"], live.GetName())
+				}
+			}
+			return nil
+		}); err != nil {
+			return fmt.Errorf("wait for the webhook's certificates: %w\n%s", err, c.Webhook.Tail())
+		}
+	}
+	return nil
+}
+
+// poll asks again until it succeeds or ctx ends; the error is the last answer.
+func poll(ctx context.Context, ask func(context.Context) error) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
