@@ -23,7 +23,7 @@ import (
 // Request is one request that the API server has answered.
 type Request struct {
 	// User is a service account's own name when it is one of our system's, else the whole user name.
-	User string
+	User                                                string
 	Verb, Group, Resource, Subresource, Namespace, Name string
 	// Path is set for what is no resource, such as /metrics.
 	Path string
