@@ -17,6 +17,9 @@ MODELS_DIR   ?= test/data/models
 PARITY_DIR   ?= test/data/parity
 PROTOCOL_DIR ?= test/data/protocol
 FUZZTIME     ?= 30s
+# Which tests of a cluster run, as of go test -run; the ordinary user's run may be a subset.
+CLUSTER_TESTS  ?= .
+ROOTLESS_TESTS ?= $(CLUSTER_TESTS)
 
 ##@ Use it
 
@@ -68,6 +71,19 @@ test-api: cluster-binary ## Controller and webhook as processes on a real API se
 .PHONY: cluster-binary
 cluster-binary:
 	@test -n "$${KSERVE_CLUSTER_BINARY:-}" || $(MAKE) --no-print-directory local-cluster >/dev/null
+
+.PHONY: test-cluster
+test-cluster: test-cluster-binaries ## InferenceServices on a cluster of this machine, from kubectl apply to answers, failures and what is left: CLUSTER_TESTS chooses
+	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m -parallel 3 -run '$(CLUSTER_TESTS)' ./test/cluster | go run ./test/runner -events
+
+.PHONY: test-cluster-rootless
+test-cluster-rootless: test-cluster-binaries ## The same as an ordinary user who is made for it: ROOTLESS_TESTS chooses
+	@go run ./test/cluster/rootless -run '$(ROOTLESS_TESTS)' | go tool test2json -t -p test/cluster | go run ./test/runner -events
+
+.PHONY: test-cluster-binaries
+test-cluster-binaries: cluster-binary images
+	@CGO_ENABLED=0 go build -trimpath -o $(BIN)/store ./test/cluster/store
+	@CGO_ENABLED=0 go test -c -vet=off -o $(BIN)/cluster.test ./test/cluster
 
 .PHONY: parity
 parity: ## Compare rendered objects with the recorded ones of PARITY_DIR

@@ -81,7 +81,11 @@ func up(t *testing.T) *world {
 	ctx, cancel := context.WithTimeout(t.Context(), upLimit)
 	defer cancel()
 	w.isUp = true
-	out, err := w.local(ctx, "up", "--api-flag=--audit-policy-file="+filepath.Join(run, "audit.yaml"), "--api-flag=--audit-log-path="+w.auditLog())
+	args := []string{"up", "--api-flag=--audit-policy-file=" + filepath.Join(run, "audit.yaml"), "--api-flag=--audit-log-path=" + w.auditLog()}
+	if binary := os.Getenv("KSERVE_CLUSTER_BINARY"); binary != "" {
+		args = append(args, "--cluster-binary="+binary)
+	}
+	out, err := w.local(ctx, args...)
 	require.NoError(t, err, "%s", out)
 	out, err = w.local(ctx, "status", "-o", "json")
 	require.NoError(t, err, "%s", out)
