@@ -4,15 +4,13 @@
 package cluster_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kserve-go/kserve-go/test/process"
 )
 
 const (
@@ -29,56 +29,20 @@ const (
 )
 
 // processes are the processes of the cluster that run a program of this name; all of them for no name.
-func (w *world) processes(name string) ([]int, error) {
-	parents, names := map[int]int{}, map[int]string{}
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil {
-			return nil, err
-		}
-		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-		if err != nil {
-			continue // it has ended
-		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		parent, err := strconv.Atoi(fields[1])
-		if err != nil {
-			return nil, err
-		}
-		command, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil {
-			continue
-		}
-		first, _, _ := strings.Cut(string(command), "\x00")
-		parents[pid], names[pid] = parent, filepath.Base(first)
-	}
-	var found []int
-	for pid, program := range names {
-		if name != "" && program != name {
-			continue
-		}
-		for up := pid; up > 1; up = parents[up] {
-			if up == w.record.PID {
-				found = append(found, pid)
-				break
-			}
-		}
-	}
-	return found, nil
+func (w *world) processes(t *testing.T, name string) []process.Branch {
+	t.Helper()
+	all, err := process.Tree(w.record.PID)
+	require.NoError(t, err)
+	return slices.DeleteFunc(all, func(b process.Branch) bool { return name != "" && b.Name != name })
 }
 
 // kill ends so many processes of that name in the cluster without a warning.
 func (s *space) kill(name string, many int) {
 	s.Helper()
-	found, err := s.processes(name)
-	require.NoError(s, err)
+	found := s.processes(s.T, name)
 	require.GreaterOrEqual(s, len(found), many, "processes %s that run in the cluster", name)
-	for _, pid := range found[:many] {
-		require.NoError(s, syscall.Kill(pid, syscall.SIGKILL))
+	for _, p := range found[:many] {
+		require.NoError(s, syscall.Kill(p.PID, syscall.SIGKILL))
 	}
 	s.note("killed %d of %d processes %s", many, len(found), name)
 }

@@ -97,20 +97,15 @@ func more(now, before []string) []string {
 // down ends the cluster and looks for what it left: processes, mounts, interfaces, control groups, and files outside its folder. Home and
 // temporary folder are ones of this run's own, and were empty.
 func (w *world) down(t *testing.T, before stock) {
-	inside, err := w.processes("")
-	require.NoError(t, err)
+	inside := w.processes(t, "")
 	require.Greater(t, len(inside), 5, "the test sees what it looks for")
-	births := map[int]string{}
-	for _, pid := range inside {
-		births[pid] = birth(pid)
-	}
 	out, err := w.local(t.Context(), "down")
 	require.NoError(t, err, "%s", out)
 	w.isUp = false
 	var left []string
-	for pid, born := range births {
-		if now := birth(pid); now != "" && now == born {
-			left = append(left, fmt.Sprintf("process %d", pid))
+	for _, p := range inside {
+		if p.Lives() {
+			left = append(left, fmt.Sprintf("process %d %s", p.PID, p.Name))
 		}
 	}
 	now := takeStock(t)
@@ -132,18 +127,4 @@ func (w *world) down(t *testing.T, before stock) {
 	require.Empty(t, left)
 	out, err = w.local(t.Context(), "down")
 	require.NoError(t, err, "a second time: %s", out)
-}
-
-// birth is when a process began, empty when it has ended: a number may be given again.
-func birth(pid int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	const state, start = 0, 19
-	if fields[state] == "Z" {
-		return ""
-	}
-	return fields[start]
 }
