@@ -1,0 +1,242 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command cluster measures what a cluster of this machine costs a person: how long it takes from `kserve local up` on a fresh state
+// folder to the first prediction of the iris sample, and what memory is held then. It uses bin/kserve and bin/images, as `make images`
+// leaves them, and the built cluster binary.
+//
+//	go run ./bench/cluster [-passes 3] [-json FILE]
+//
+// Called by: make bench-cluster.
+// Next: cmd/kserve.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/kserve-go/kserve-go/test/process"
+)
+
+// The targets that the table compares with.
+const (
+	secondsWanted = 15
+	memoryWanted  = 450e6
+)
+
+const (
+	sample   = "deploy/samples/sklearn-iris.yaml"
+	service  = "sklearn-iris"
+	question = `{"instances": [[6.8, 2.8, 4.8, 1.4]]}`
+	limit    = 5 * time.Minute
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var o options
+	flag.IntVar(&o.passes, "passes", 3, "clusters to start, one after the other; the first warms the machine up and is not counted when there are more")
+	flag.StringVar(&o.kserve, "kserve", "bin/kserve", "the kserve program")
+	flag.StringVar(&o.json, "json", "", "file that gets the measurements too")
+	flag.Parse()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	passes       int
+	kserve, json string
+}
+
+// pass is what one cluster cost, in seconds since `kserve local up` and bytes.
+type pass struct {
+	Up       float64           `json:"upSeconds"`
+	Applied  float64           `json:"appliedSeconds"`
+	Ready    float64           `json:"readySeconds"`
+	First    float64           `json:"firstPredictionSeconds"`
+	Down     float64           `json:"downSeconds"`
+	Programs map[string]memory `json:"memory"`
+}
+
+type memory struct {
+	Processes int   `json:"processes"`
+	RSS       int64 `json:"rss"`
+	PSS       int64 `json:"pss"`
+}
+
+func run(ctx context.Context, o options, out io.Writer) error {
+	if o.passes < 1 {
+		return errors.New("-passes must be above 0")
+	}
+	var all []pass
+	for i := range o.passes {
+		p, err := measure(ctx, o.kserve)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "pass %d: up %.1f s, applied %.1f s, Ready %.1f s, first prediction %.1f s, down took %.1f s\n", i+1, p.Up, p.Applied, p.Ready, p.First, p.Down)
+		all = append(all, p)
+	}
+	counted := all
+	if len(all) > 1 {
+		counted = all[1:]
+	}
+	table(out, counted)
+	if o.json == "" {
+		return nil
+	}
+	raw, err := json.MarshalIndent(map[string]any{"passes": all, "targets": map[string]float64{"firstPredictionSeconds": secondsWanted, "clusterBytes": memoryWanted}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.json, append(raw, '\n'), 0o644)
+}
+
+// cluster is a running one, by the flags that name it.
+type cluster struct {
+	kserve, state string
+}
+
+func (c cluster) call(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, c.kserve, args...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("kserve %s: %w\n%s", strings.Join(args, " "), err, errOut.String())
+	}
+	return out.String(), nil
+}
+
+func (c cluster) local(ctx context.Context, command string, args ...string) (string, error) {
+	return c.call(ctx, append([]string{"local", command, "--name=bench", "--state=" + c.state}, args...)...)
+}
+
+func measure(ctx context.Context, kserve string) (p pass, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	state, err := os.MkdirTemp("", "kb") // short: sockets lie in it
+	if err != nil {
+		return p, err
+	}
+	defer os.RemoveAll(state)
+	c := cluster{kserve, state}
+	defer func() {
+		start := time.Now()
+		_, downErr := c.local(context.WithoutCancel(ctx), "down")
+		p.Down = time.Since(start).Seconds()
+		err = errors.Join(err, downErr)
+	}()
+	start := time.Now()
+	since := func() float64 { return time.Since(start).Seconds() }
+	if _, err := c.local(ctx, "up"); err != nil {
+		return p, err
+	}
+	p.Up = since()
+	if _, err := c.local(ctx, "kubectl", "apply", "-f", sample); err != nil {
+		return p, err
+	}
+	p.Applied = since()
+	if _, err := c.local(ctx, "kubectl", "wait", "--for=condition=Ready", "isvc/"+service, "--timeout=2m"); err != nil {
+		return p, err
+	}
+	p.Ready = since()
+	text, err := c.local(ctx, "status", "-o", "json")
+	if err != nil {
+		return p, err
+	}
+	var record struct {
+		PID     int
+		Gateway string
+	}
+	if err := json.Unmarshal([]byte(text), &record); err != nil {
+		return p, fmt.Errorf("read status: %w", err)
+	}
+	host, err := c.local(ctx, "kubectl", "get", "isvc", service, "-o", "jsonpath={.status.url}")
+	if err != nil {
+		return p, err
+	}
+	if _, err := c.call(ctx, "predict", service, "--url", record.Gateway, "--host", strings.TrimPrefix(host, "http://"), "-d", question); err != nil {
+		return p, err
+	}
+	p.First = since()
+	p.Programs, err = weigh(record.PID)
+	return p, err
+}
+
+// weigh adds the processes of the cluster up, by program.
+func weigh(top int) (map[string]memory, error) {
+	all, err := process.Tree(top)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]memory{}
+	for _, b := range all {
+		rss, pss, err := b.Memory()
+		if err != nil {
+			continue // it has ended
+		}
+		name := b.Name
+		if b.PID == top || strings.HasPrefix(name, "kserve-cluster") || name == "exe" {
+			name = "kserve-cluster" // of its own processes some are called by the link to themselves
+		}
+		m := sums[name]
+		sums[name] = memory{m.Processes + 1, m.RSS + rss, m.PSS + pss}
+	}
+	return sums, nil
+}
+
+func table(out io.Writer, all []pass) {
+	median := func(of func(pass) float64) float64 {
+		values := make([]float64, len(all))
+		for i, p := range all {
+			values[i] = of(p)
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\nseconds\tmedian of %d\ttarget\t\n", len(all))
+	fmt.Fprintf(w, "up\t%.1f\t\t\n", median(func(p pass) float64 { return p.Up }))
+	fmt.Fprintf(w, "service Ready\t%.1f\t\t\n", median(func(p pass) float64 { return p.Ready }))
+	fmt.Fprintf(w, "first prediction\t%.1f\t%d\t\n", median(func(p pass) float64 { return p.First }), secondsWanted)
+	fmt.Fprintf(w, "down\t%.1f\t\t\n", median(func(p pass) float64 { return p.Down }))
+	_ = w.Flush()
+
+	last := all[len(all)-1].Programs
+	var names []string
+	var sum memory
+	for name, m := range last {
+		names = append(names, name)
+		sum = memory{sum.Processes + m.Processes, sum.RSS + m.RSS, sum.PSS + m.PSS}
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(last[b].PSS - last[a].PSS) })
+	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\nmemory, MB\tprocesses\tRSS\tPSS\ttarget\t\n")
+	row := func(name string, m memory, target string) {
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%s\t\n", name, m.Processes, float64(m.RSS)/1e6, float64(m.PSS)/1e6, target)
+	}
+	for _, name := range names {
+		target := ""
+		if name == "kserve-cluster" {
+			target = fmt.Sprintf("%.0f", memoryWanted/1e6)
+		}
+		row(name, last[name], target)
+	}
+	row("all", sum, "")
+	_ = w.Flush()
+}
