@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
@@ -30,12 +31,19 @@ func patched(all []*unstructured.Unstructured, patch *unstructured.Unstructured)
 	if patch.Object["$patch"] == "delete" {
 		return slices.Delete(all, i, i+1), nil
 	}
-	merged, err := merge(all[i].Object, patch.Object, patch.GetKind())
+	known := typeOf(patch.GetKind())
+	merged := mergeJSON
+	if known != nil {
+		merged = func(object, patch map[string]any) (map[string]any, error) {
+			return strategicpatch.StrategicMergeMapPatch(object, patch, known)
+		}
+	}
+	content, err := merged(all[i].Object, patch.Object)
 	if err != nil {
 		return nil, fmt.Errorf("patch %s %s: %w", patch.GetKind(), patch.GetName(), err)
 	}
 	// Through JSON once more: what the merge shares with the patch is copied.
-	raw, err := json.Marshal(merged)
+	raw, err := json.Marshal(content)
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", patch.GetKind(), patch.GetName(), err)
 	}
@@ -43,37 +51,58 @@ func patched(all []*unstructured.Unstructured, patch *unstructured.Unstructured)
 	if err := u.UnmarshalJSON(raw); err != nil {
 		return nil, fmt.Errorf("read %s %s again: %w", patch.GetKind(), patch.GetName(), err)
 	}
+	if known != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, known, true); err != nil {
+			return nil, fmt.Errorf("patch %s %s: %w", patch.GetKind(), patch.GetName(), err)
+		}
+	}
 	all[i] = u
 	return all, nil
 }
 
-func merge(object, patch map[string]any, kind string) (map[string]any, error) {
-	known := map[string]any{
-		"ConfigMap": corev1.ConfigMap{}, "Deployment": appsv1.Deployment{}, "Namespace": corev1.Namespace{}, "PodDisruptionBudget": policyv1.PodDisruptionBudget{},
-		"Service": corev1.Service{}, "MutatingWebhookConfiguration": admissionv1.MutatingWebhookConfiguration{},
-		"ValidatingWebhookConfiguration": admissionv1.ValidatingWebhookConfiguration{},
+// typeOf is an empty object of a kind of Kubernetes that we install, nil for others.
+func typeOf(kind string) any {
+	switch kind {
+	case "ConfigMap":
+		return &corev1.ConfigMap{}
+	case "Deployment":
+		return &appsv1.Deployment{}
+	case "MutatingWebhookConfiguration":
+		return &admissionv1.MutatingWebhookConfiguration{}
+	case "Namespace":
+		return &corev1.Namespace{}
+	case "PodDisruptionBudget":
+		return &policyv1.PodDisruptionBudget{}
+	case "Service":
+		return &corev1.Service{}
+	case "ValidatingWebhookConfiguration":
+		return &admissionv1.ValidatingWebhookConfiguration{}
 	}
-	if t, ok := known[kind]; ok {
-		return strategicpatch.StrategicMergeMapPatch(object, patch, t)
-	}
-	return mergeJSON(object, patch), nil
+	return nil
 }
 
 // mergeJSON is RFC 7396 for kinds of which only the document is known: null removes, objects merge, everything else is replaced.
-func mergeJSON(object, patch map[string]any) map[string]any {
+func mergeJSON(object, patch map[string]any) (map[string]any, error) {
+	overlay(object, patch)
+	return object, nil
+}
+
+func overlay(object, patch map[string]any) {
 	for name, value := range patch {
 		inner, isObject := value.(map[string]any)
-		old, wasObject := object[name].(map[string]any)
-		switch {
-		case value == nil:
+		if value == nil {
 			delete(object, name)
-		case isObject && wasObject:
-			object[name] = mergeJSON(old, inner)
-		case isObject:
-			object[name] = mergeJSON(map[string]any{}, inner)
-		default:
-			object[name] = value
+			continue
 		}
+		if !isObject {
+			object[name] = value
+			continue
+		}
+		old, wasObject := object[name].(map[string]any)
+		if !wasObject {
+			old = map[string]any{}
+			object[name] = old
+		}
+		overlay(old, inner)
 	}
-	return object
 }

@@ -25,7 +25,7 @@ type Written struct {
 // Write puts an image into an OCI image layout and names it ref there. The folder is replaced whole: a reader sees the old image or the new one.
 func Write(dir, ref string, image v1.Image) (Written, error) {
 	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o755); err != nil { //nolint:gosec // images are for others to read
+	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return Written{}, fmt.Errorf("make folder of images: %w", err)
 	}
 	fresh, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+"-")

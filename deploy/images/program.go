@@ -28,7 +28,7 @@ func inspect(name string) (v1.Platform, error) {
 	if err != nil {
 		return v1.Platform{}, fmt.Errorf("open as a Linux program: %w", err)
 	}
-	defer program.Close()
+	defer program.Close() //nolint:errcheck // it was only read
 	for _, p := range program.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
 			return v1.Platform{}, errNotStatic

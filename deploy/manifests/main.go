@@ -36,7 +36,7 @@ func run(o deploy.Options, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // manifests are for others to read
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	var kinds []*unstructured.Unstructured
@@ -66,7 +66,7 @@ func write(name string, objects []*unstructured.Unstructured) error {
 		out.WriteString("---\n")
 		out.Write(doc)
 	}
-	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil { //nolint:gosec // manifests are for others to read
+	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write manifests: %w", err)
 	}
 	return nil
