@@ -12,9 +12,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,16 +74,26 @@ func up(t *testing.T) *world {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(run, "audit.yaml"), []byte(auditPolicy), 0o600))
-	t.Cleanup(func() {
+	end := sync.OnceFunc(func() {
 		if w.isUp {
 			_, _ = w.local(context.Background(), "down")
 		}
 		_ = os.RemoveAll(run)
 	})
+	t.Cleanup(end)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		end() // the cluster is no child of this process and would live on
+		os.Exit(1)
+	}()
 	ctx, cancel := context.WithTimeout(t.Context(), upLimit)
 	defer cancel()
 	w.isUp = true
-	args := []string{"up", "--api-flag=--audit-policy-file=" + filepath.Join(run, "audit.yaml"), "--api-flag=--audit-log-path=" + w.auditLog()}
+	args := []string{
+		"up", "--cluster-flag=--api-flag=--audit-policy-file=" + filepath.Join(run, "audit.yaml"), "--cluster-flag=--api-flag=--audit-log-path=" + w.auditLog(),
+	}
 	if binary := os.Getenv("KSERVE_CLUSTER_BINARY"); binary != "" {
 		args = append(args, "--cluster-binary="+binary)
 	}
