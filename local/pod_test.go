@@ -129,6 +129,33 @@ func TestPodsThatEnd(t *testing.T) {
 			phase: corev1.PodSucceeded,
 			log:   "1234\n2345\n2345 3456\nrefused\n3456\n",
 		},
+		"the usual capabilities, and fewer": {
+			pod: `
+  initContainers: [{name: i, image: sh, args: ["grep -q 'CapBnd:.*0000000000000400' /proc/self/status"], securityContext: {capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}}]
+  containers: [{name: c, image: sh, args: ["grep CapEff /proc/self/status | cut -f2; hostname x 2>/dev/null || echo refused"]}]`,
+			phase: corev1.PodSucceeded, log: "00000000a80425fb\nrefused\n",
+		},
+		"volumes belong to the group": {
+			before: "{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {p: hidden}}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: pvc}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n---\n",
+			pod: `
+  securityContext: {runAsUser: 1234, fsGroup: 3456, supplementalGroups: [4567]}
+  containers:
+  - name: c
+    image: sh
+    args: ["cat /s/p; echo; stat -L -c '%g %a' /s/p; for d in /d /m /v; do stat -c %g $d; touch $d/x && stat -c %g $d/x; done; id -G"]
+    volumeMounts: [{name: s, mountPath: /s}, {name: d, mountPath: /d}, {name: m, mountPath: /m}, {name: v, mountPath: /v}]
+  volumes: [{name: s, secret: {secretName: s, defaultMode: 0400}}, {name: d, emptyDir: {}}, {name: m, emptyDir: {medium: Memory}}, {name: v, persistentVolumeClaim: {claimName: pvc}}]`,
+			phase: corev1.PodSucceeded, log: "hidden\n3456 440\n3456\n3456\n3456\n3456\n3456\n3456\n0 3456 4567\n",
+		},
+		"its active deadline passes": {
+			pod:   `{activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 1, containers: [{name: c, image: sleep}, {name: waits, image: nosuch}]}`,
+			phase: corev1.PodFailed,
+			check: func(t *testing.T, p *corev1.Pod) { require.Equal(t, "DeadlineExceeded", p.Status.Reason) },
+		},
+		"names outside of the cluster do not exist, and say so at once": {
+			pod:   `{containers: [{name: c, image: sh, args: ["timeout 5 getent hosts example.com; echo $?"]}]}`,
+			phase: corev1.PodSucceeded, log: "2\n",
+		},
 		"processes are its own": {
 			pod:   `{containers: [{name: c, image: sh, args: ["ps -e -o comm= | sort -u | tr '\\n' ' '"]}]}`,
 			phase: corev1.PodSucceeded, log: "ps sh sort tr ",
@@ -207,7 +234,12 @@ data: {k: old}
 apiVersion: v1
 kind: Service
 metadata: {name: answers}
-spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
+spec: {type: NodePort, selector: {app: web}, ports: [{name: http, port: 80, targetPort: http, nodePort: 30088}, {name: dns, port: 53, protocol: UDP, targetPort: 5353}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: nobody}
+spec: {selector: {app: nobody}, ports: [{port: 80}]}
 ---
 apiVersion: v1
 kind: Pod
@@ -269,6 +301,38 @@ spec:
 		require.Equal(t, 1, strings.Count(out, "\n"))
 		_, err := time.Parse(time.RFC3339Nano, strings.Fields(out)[0])
 		require.NoError(t, err)
+	})
+	t.Run("its node port answers in the cluster and through the gate", func(t *testing.T) {
+		const fetch = "import urllib.request; print(urllib.request.urlopen('http://10.88.0.1:30088/k').read().decode())"
+		require.Equal(t, "new\n", k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", fetch))
+		cmd := program("forward", "--name="+k.Name, "--state="+k.state, "127.0.0.1:0", "127.0.0.1:30088")
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		defer func() {
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+		}()
+		var address string
+		_, err = fmt.Fscanln(out, &address)
+		require.NoError(t, err)
+		resp, err := http.Get("http://" + address + "/k")
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+	})
+	t.Run("datagrams through a service", func(t *testing.T) {
+		const server = "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind(('',5353))\nwhile True:\n b,a=s.recvfrom(99); s.sendto(b'got '+b,a)"
+		const client = "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.settimeout(1); s.sendto(b'it',('answers',53)); print(s.recv(99).decode())"
+		serving := program("kubectl", "--name="+k.Name, "--state="+k.state, "-n", ns, "exec", "web", "--", "python3", "-c", server)
+		require.NoError(t, serving.Start())
+		until(t, "an answer", func() bool { return k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", client) == "got it\n" })
+		require.NoError(t, serving.Process.Kill())
+		require.Error(t, serving.Wait())
+	})
+	t.Run("a service without endpoints refuses", func(t *testing.T) {
+		const try = "import socket\ntry: socket.create_connection(('nobody',80),5)\nexcept ConnectionRefusedError: print('refused')"
+		require.Equal(t, "refused\n", k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", try))
 	})
 	t.Run("its use is measured", func(t *testing.T) {
 		until(t, "metrics", func() bool { return strings.Contains(k.kubectl(ns, "", "top", "pod", "web", "--no-headers"), "Mi") })
@@ -342,6 +406,18 @@ func TestForcedDeletionEndsProcesses(t *testing.T) {
 		}
 		return true
 	})
+}
+
+func TestContainerReadsWhatIsAttached(t *testing.T) {
+	k, ns := shared(t)
+	k.apply(t, ns, podYAML(`{containers: [{name: c, image: sh, args: ["while read x; do echo \"got $x\"; done; echo end"], stdin: true, stdinOnce: true}, {name: d, image: sleep}]}`))
+	k.waitPod(t, ns, "p", isReady)
+	out, err := k.kubectlErr(ns, "one\ntwo\n", "attach", "-i", "p", "-c", "c")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "got one\ngot two\nend\n")
+	out, err = k.kubectlErr(ns, "one\n", "attach", "-i", "p", "-c", "d")
+	require.Error(t, err)
+	t.Log(out)
 }
 
 func TestScalingByLoad(t *testing.T) {

@@ -112,7 +112,7 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	if err != nil {
 		return err
 	}
-	services, err := proxy.New(factory)
+	services, err := proxy.New(factory, NodeAddress, "127.0.0.1")
 	if err != nil {
 		return err
 	}

@@ -209,7 +209,7 @@ func (e *executor) ExecInContainer(ctx context.Context, name, _, container strin
 	return err
 }
 
-// attach follows what the container prints from now on; a container has no input here.
+// attach follows what the container prints from now on, and gives it input.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 	o, err := remotecommand.NewOptions(r)
 	if err != nil {
@@ -226,12 +226,11 @@ type attacher struct {
 }
 
 // AttachContainer is what the streaming library calls.
-func (a *attacher) AttachContainer(ctx context.Context, name, _, container string, _ io.Reader, out, _ io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize) error { //nolint:revive // the library's interface
+func (a *attacher) AttachContainer(ctx context.Context, name, _, container string, in io.Reader, out, _ io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize) error { //nolint:revive // the library's interface
 	if out == nil {
-		return errors.New("attach: containers of this node have no input")
+		return a.node.Attach(ctx, a.namespace, name, container, in, nil)
 	}
-	none := int64(0)
-	return a.node.Logs(ctx, a.namespace, name, &corev1.PodLogOptions{Container: container, Follow: true, TailLines: &none}, out)
+	return a.node.Attach(ctx, a.namespace, name, container, in, out)
 }
 
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {

@@ -64,6 +64,7 @@ type running struct {
 	prev  string
 	since time.Time
 	id    string
+	input *os.File       // the program reads what is written here; nil without input
 	image string         // names the content
 	stop  syscall.Signal // what asks it to end
 }
@@ -234,8 +235,8 @@ func (c *container) exited(r *running) {
 	r.proc = nil
 	if r.group != nil {
 		c.oom = c.oom || r.group.Exceeded()
-		go r.closeGroup() // the kernel may take a moment
 	}
+	go r.release() // the kernel may take a moment
 	if ran > forgetBackoff {
 		c.backoff = 0
 	}

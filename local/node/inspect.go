@@ -135,6 +135,58 @@ func (n *Node) Exec(ctx context.Context, ns, pod, name string, e Exec) error {
 	})
 }
 
+// Attach follows what a container prints from now on and hands it input, if it has any and in is not nil.
+func (n *Node) Attach(ctx context.Context, ns, pod, name string, in io.Reader, out io.Writer) error { //nolint:revive // the streams of a container
+	w, v, r, err := n.container(ns, pod, name)
+	if err != nil {
+		return err
+	}
+	if r.proc == nil {
+		return fmt.Errorf("container %q in pod %q is not running", name, pod)
+	}
+	log, err := podlog.End(r.log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if in != nil {
+		if r.input == nil {
+			return fmt.Errorf("container %q of pod %s/%s has no input: its spec does not say stdin", name, w.namespace, w.name)
+		}
+		go func() {
+			_, err := io.Copy(r.input, in)
+			if err == nil && stdinOnce(v.pod, name) {
+				r.input.Close()
+			}
+		}()
+	}
+	ended := func() bool {
+		select {
+		case <-r.proc.Done():
+			return true
+		default:
+			return false
+		}
+	}
+	if out == nil {
+		select {
+		case <-r.proc.Done():
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	return log.Follow(ctx, ended, out)
+}
+
+func stdinOnce(pod *corev1.Pod, name string) bool {
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == name {
+			return c.StdinOnce
+		}
+	}
+	return false
+}
+
 // Dial connects to a port of the pod's own loopback.
 func (n *Node) Dial(ctx context.Context, ns, pod string, port int32) (net.Conn, error) {
 	w := n.find(ns, pod)

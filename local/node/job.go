@@ -95,6 +95,9 @@ func (j *job) start() (*running, error) {
 	if j.spec.WorkingDir != "" {
 		spec.Dir = j.spec.WorkingDir
 	}
+	if spec.Capabilities, err = j.capabilities(); err != nil {
+		return nil, err
+	}
 	if sc := j.spec.SecurityContext; sc != nil {
 		root.ReadOnly = sc.ReadOnlyRootFilesystem != nil && *sc.ReadOnlyRootFilesystem
 		spec.NoNewPrivileges = sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation
@@ -147,10 +150,20 @@ func (j *job) launch(spec sandbox.Spec) (*running, error) {
 		// Version 1 kills one process; as in version 2, it shall be all of them.
 		watched.Exceeded, o.Admit = r.group.Exceeded, r.group.Admit
 	}
+	if j.spec.Stdin {
+		read, write, perr := os.Pipe()
+		if perr != nil {
+			log.Close()
+			r.release()
+			return nil, fmt.Errorf("make input: %w", perr)
+		}
+		defer read.Close()
+		o.Stdin, r.input = read, write
+	}
 	r.proc, err = runtime.Start(o)
 	if err != nil {
 		log.Close()
-		r.closeGroup()
+		r.release()
 		return nil, err
 	}
 	r.watch = j.node.Usage.Add(r.proc.PID(), watched, j.oom)
@@ -163,8 +176,11 @@ func (j *job) launch(spec sandbox.Spec) (*running, error) {
 	return r, nil
 }
 
-// closeGroup removes the control group, whose processes have ended.
-func (r *running) closeGroup() {
+// release lets go what belongs to a run that has ended.
+func (r *running) release() {
+	if r.input != nil {
+		r.input.Close()
+	}
 	if r.group == nil {
 		return
 	}
@@ -299,6 +315,26 @@ func (j *job) user(img *image.Image) (*sandbox.User, error) {
 		u.Groups = append(u.Groups, int(g))
 	}
 	return u, nil
+}
+
+// capabilities are what the container asks for; a privileged one keeps all.
+func (j *job) capabilities() (*uint64, error) {
+	var add, drop []string
+	if sc := j.spec.SecurityContext; sc != nil {
+		if sc.Privileged != nil && *sc.Privileged {
+			return nil, nil //nolint:nilnil // nil takes none away
+		}
+		if c := sc.Capabilities; c != nil {
+			for _, n := range c.Add {
+				add = append(add, string(n))
+			}
+			for _, n := range c.Drop {
+				drop = append(drop, string(n))
+			}
+		}
+	}
+	set, err := sandbox.Capabilities(add, drop)
+	return &set, err
 }
 
 // notRoot refuses what a kubelet refuses: root, and an image's user by name, which might be root under another one.

@@ -331,9 +331,12 @@ func kernel() string {
 
 // NotEnforced lists what pods may ask for and do not get here.
 func (n *Node) NotEnforced() []string {
-	out := []string{"cpu limits", "network policies", "ephemeral-storage limits", "capabilities and seccomp profiles of a securityContext", "UDP and NodePort services"}
+	out := []string{"cpu limits", "network policies", "ephemeral-storage limits", "seccomp, AppArmor and SELinux profiles", "terminals of containers (tty; kubectl exec has them)"}
+	if n.Limits.Mode == limit.Watcher {
+		out = append(out, "memory limits between two looks (a watcher kills four times a second; no control group of this user's may be made)")
+	}
 	if n.Rootless {
-		out = append(out, "runAsUser, runAsGroup and fsGroup (only one user is mapped)")
+		out = append(out, "runAsUser, runAsGroup, supplementalGroups and fsGroup (only one user is mapped: newuidmap, newgidmap and ranges in /etc/subuid and /etc/subgid give more)")
 	}
 	return out
 }

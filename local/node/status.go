@@ -139,7 +139,7 @@ func (w *worker) setView() {
 	for _, c := range w.containers {
 		if c.run != nil {
 			v.containers[c.spec.Name] = &running{
-				proc: c.run.proc, watch: c.run.watch, env: c.run.env, dir: c.run.dir, user: c.run.user, log: c.run.log, prev: c.run.prev, since: c.run.since,
+				proc: c.run.proc, watch: c.run.watch, input: c.run.input, env: c.run.env, dir: c.run.dir, user: c.run.user, log: c.run.log, prev: c.run.prev, since: c.run.since,
 			}
 		} else {
 			v.containers[c.spec.Name] = nil

@@ -126,6 +126,10 @@ func (w *worker) run() {
 	defer close(w.ended)
 	defer w.cancel()
 	go w.publish.run(w.ctx)
+	if s := w.pod.Spec.ActiveDeadlineSeconds; s != nil {
+		late := w.after(time.Until(w.started.Add(time.Duration(*s)*time.Second)), w.overdue)
+		defer late.Stop()
+	}
 	for f := range w.events {
 		f()
 		if w.step() {
@@ -244,9 +248,27 @@ func (w *worker) stepContainers() {
 	}
 }
 
+// overdue ends a pod whose active deadline has passed; it fails whatever its containers do.
+func (w *worker) overdue() {
+	if w.closed || w.concluding != "" || !w.deadline.IsZero() {
+		return
+	}
+	w.reason, w.message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+	w.node.Recorder.Event(w.pod, corev1.EventTypeNormal, w.reason, w.message)
+	w.concluding = corev1.PodFailed
+	for _, c := range w.containers {
+		if !c.sidecar() {
+			c.stop(w.message, w.grace())
+		}
+	}
+}
+
 // conclude makes the phase final once the sidecars have ended too, and lets network and limits go.
 func (w *worker) conclude(phase corev1.PodPhase) {
 	w.concluding = phase
+	if w.settingUp {
+		return // what is being set up is let go when it is there
+	}
 	for i := len(w.containers) - 1; i >= 0; i-- {
 		if c := w.containers[i]; c.busy() {
 			c.stop("pod is complete", w.grace())

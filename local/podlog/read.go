@@ -176,3 +176,26 @@ func Tail(path string, lines int64, limit int) string {
 	text := b.Bytes()
 	return string(text[max(0, len(text)-limit):])
 }
+
+// Reader is a log from a place on.
+type Reader struct{ file *os.File }
+
+// End opens a log at its end.
+func End(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekEnd); err != nil {
+		return nil, errors.Join(fmt.Errorf("seek log: %w", err), f.Close())
+	}
+	return &Reader{f}, nil
+}
+
+// Follow copies until the container has ended or ctx does.
+func (r *Reader) Follow(ctx context.Context, ended func() bool, out io.Writer) error {
+	return follow(ctx, r.file, &printer{out: out, left: -1}, ended)
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.file.Close() }

@@ -1,8 +1,9 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy makes ClusterIP services work: for each TCP port of a service that has a ready endpoint it listens on the service's
-// own address, which the network made local, and copies to an endpoint. A service without endpoints refuses connections.
+// Package proxy makes services work: for each port of a service that has a ready endpoint it listens on the service's own address,
+// which the network made local, and for a node port on the node's, and copies to an endpoint. A service without endpoints refuses
+// connections.
 //
 // Called by: cluster.
 // Next: the pods.
@@ -11,6 +12,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -35,24 +37,34 @@ const dialTimeout = 2 * time.Second
 type Proxy struct {
 	services  corelisters.ServiceLister
 	slices    discoverylisters.EndpointSliceLister
+	nodes     []string
 	changed   chan struct{}
 	mu        sync.Mutex
-	listeners map[string]*listener
+	listeners map[place]*listener
 }
 
+// place is where a port of a service answers.
+type place struct{ network, address string }
+
+// listener answers at one place, by connections or by packets.
 type listener struct {
-	net.Listener
+	io.Closer
+	endpoints
+}
+
+// endpoints are those of a port.
+type endpoints struct {
 	mu       sync.Mutex
 	affinity map[string]string
-	targets  []string
+	all      []string
 	sticky   bool
 }
 
-// New registers with the informers; it does no I/O.
-func New(f informers.SharedInformerFactory) (*Proxy, error) {
+// New registers with the informers; it does no I/O. Node ports answer at the addresses of nodes.
+func New(f informers.SharedInformerFactory, nodes ...string) (*Proxy, error) {
 	p := &Proxy{
 		services: f.Core().V1().Services().Lister(), slices: f.Discovery().V1().EndpointSlices().Lister(),
-		changed: make(chan struct{}, 1), listeners: map[string]*listener{},
+		nodes: nodes, changed: make(chan struct{}, 1), listeners: map[place]*listener{},
 	}
 	notify := func(any) {
 		select {
@@ -92,46 +104,82 @@ func (p *Proxy) sync(ctx context.Context) {
 		klog.ErrorS(err, "list services")
 		return
 	}
-	type want struct {
-		targets []string
-		sticky  bool
-	}
-	wanted := map[string]want{}
+	wanted := map[place]want{}
 	for _, s := range all {
 		if s.Spec.ClusterIP == "" || s.Spec.ClusterIP == corev1.ClusterIPNone || s.Spec.Type == corev1.ServiceTypeExternalName {
 			continue
 		}
-		for _, port := range s.Spec.Ports {
-			if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
-				continue
-			}
-			if t := Targets(p.slices, s, port.Name); len(t) > 0 {
-				wanted[net.JoinHostPort(s.Spec.ClusterIP, strconv.Itoa(int(port.Port)))] = want{t, s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP}
-			}
+		for i := range s.Spec.Ports {
+			p.want(wanted, s, &s.Spec.Ports[i])
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for key, l := range p.listeners {
-		if _, ok := wanted[key]; !ok {
+	for at, l := range p.listeners {
+		if _, ok := wanted[at]; !ok {
 			l.Close()
-			delete(p.listeners, key)
+			delete(p.listeners, at)
 		}
 	}
-	for key, w := range wanted {
-		l := p.listeners[key]
+	for at, w := range wanted {
+		l := p.listeners[at]
 		if l == nil {
-			raw, err := (&net.ListenConfig{}).Listen(ctx, "tcp", key)
-			if err != nil {
-				klog.ErrorS(err, "listen for service", "address", key)
+			if l, err = open(ctx, at, w); err != nil {
+				klog.ErrorS(err, "listen for service", "address", at.address)
 				continue
 			}
-			l = &listener{Listener: raw, affinity: map[string]string{}}
-			p.listeners[key] = l
-			go l.serve(ctx)
+			p.listeners[at] = l
 		}
 		l.set(w.targets, w.sticky)
 	}
+}
+
+type want struct {
+	targets []string
+	sticky  bool
+}
+
+func (p *Proxy) want(wanted map[place]want, s *corev1.Service, port *corev1.ServicePort) {
+	network := "tcp"
+	switch port.Protocol {
+	case corev1.ProtocolTCP, "":
+	case corev1.ProtocolUDP:
+		network = "udp"
+	default:
+		return
+	}
+	t := Targets(p.slices, s, port.Name)
+	if len(t) == 0 {
+		return
+	}
+	w := want{t, s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP}
+	wanted[place{network, net.JoinHostPort(s.Spec.ClusterIP, strconv.Itoa(int(port.Port)))}] = w
+	if port.NodePort == 0 {
+		return
+	}
+	for _, n := range p.nodes {
+		wanted[place{network, net.JoinHostPort(n, strconv.Itoa(int(port.NodePort)))}] = w
+	}
+}
+
+func open(ctx context.Context, at place, w want) (*listener, error) {
+	l := &listener{endpoints: endpoints{affinity: map[string]string{}, all: w.targets, sticky: w.sticky}}
+	if at.network == "udp" {
+		c, err := (&net.ListenConfig{}).ListenPacket(ctx, at.network, at.address)
+		if err != nil {
+			return nil, err
+		}
+		l.Closer = c
+		go (&packets{conn: c, endpoints: &l.endpoints, sessions: map[string]*session{}}).serve(ctx)
+		return l, nil
+	}
+	raw, err := (&net.ListenConfig{}).Listen(ctx, at.network, at.address)
+	if err != nil {
+		return nil, err
+	}
+	l.Closer = raw
+	go l.serve(ctx, raw)
+	return l, nil
 }
 
 // Targets are the endpoints that get traffic: the ready ones, or, as Kubernetes has it, those still serving while they end.
@@ -167,24 +215,24 @@ func Targets(lister discoverylisters.EndpointSliceLister, s *corev1.Service, por
 	return serving
 }
 
-func (l *listener) set(targets []string, sticky bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.targets, l.sticky = targets, sticky
+func (e *endpoints) set(all []string, sticky bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all, e.sticky = all, sticky
 	if !sticky {
-		clear(l.affinity)
+		clear(e.affinity)
 	}
 }
 
 // order is the endpoints in the order to try them: at random, the client's last one first when the service asks for that.
-func (l *listener) order(client string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := append([]string(nil), l.targets...)
+func (e *endpoints) order(client string) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := append([]string(nil), e.all...)
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	if last, ok := l.affinity[client]; ok && l.sticky {
-		for i, t := range out {
-			if t == last {
+	if last, ok := e.affinity[client]; ok && e.sticky {
+		for i, a := range out {
+			if a == last {
 				out[0], out[i] = out[i], out[0]
 			}
 		}
@@ -192,9 +240,18 @@ func (l *listener) order(client string) []string {
 	return out
 }
 
-func (l *listener) serve(ctx context.Context) {
+// chosen remembers which endpoint a client got.
+func (e *endpoints) chosen(client, target string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sticky {
+		e.affinity[client] = target
+	}
+}
+
+func (l *listener) serve(ctx context.Context, from net.Listener) {
 	for {
-		c, err := l.Accept()
+		c, err := from.Accept()
 		if err != nil {
 			return // closed: the service or its endpoints are gone
 		}
@@ -213,11 +270,7 @@ func (l *listener) carry(ctx context.Context, c net.Conn) {
 		if err != nil {
 			continue
 		}
-		l.mu.Lock()
-		if l.sticky {
-			l.affinity[client] = t
-		}
-		l.mu.Unlock()
+		l.chosen(client, t)
 		gate.Join(c, u)
 		return
 	}

@@ -42,7 +42,9 @@ type Container struct {
 	pod  *network.Pod
 	// group says that killing the first process does not end the others.
 	group bool
+	// what a command in it gets as well
 	admit func(pid int) error
+	bound sandbox.Spec
 }
 
 // Exit is how a container ended.
@@ -81,6 +83,7 @@ func Start(o Options) (*Container, error) {
 		return nil, err
 	}
 	c := &Container{cmd: cmd, done: make(chan struct{}), pod: o.Pod, group: o.SharedPID != nil, admit: o.Admit}
+	c.bound.Capabilities, c.bound.NoNewPrivileges = o.Spec.Capabilities, o.Spec.NoNewPrivileges
 	go c.wait()
 	return c, nil
 }
@@ -227,7 +230,10 @@ func (c *Container) Run(ctx context.Context, e Exec) error {
 		// Wait would wait for the client to close its side; the command's end is what counts.
 		cmd.WaitDelay = time.Second
 	}
-	o := Options{Spec: sandbox.Spec{Join: []string{"net", "uts", "ipc", "mnt"}, Args: e.Args, Env: e.Env, Dir: e.Dir, User: e.User}, Pod: c.pod, SharedPID: pidNS, Admit: c.admit}
+	spec := c.bound
+	spec.Join = []string{"net", "uts", "ipc", "mnt"}
+	spec.Args, spec.Env, spec.Dir, spec.User = e.Args, e.Env, e.Dir, e.User
+	o := Options{Spec: spec, Pod: c.pod, SharedPID: pidNS, Admit: c.admit}
 	if err := launch(cmd, o, mntNS); err != nil {
 		return err
 	}

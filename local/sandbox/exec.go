@@ -34,6 +34,11 @@ func exec(s *Spec) error {
 	if err := unix.Chdir(dir); err != nil {
 		return fmt.Errorf("change to working directory %s: %w", dir, err)
 	}
+	if s.Capabilities != nil {
+		if err := bound(*s.Capabilities); err != nil {
+			return err
+		}
+	}
 	if err := s.User.become(); err != nil {
 		return err
 	}

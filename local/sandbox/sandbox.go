@@ -66,7 +66,9 @@ type Spec struct {
 	User *User    `json:"user,omitempty"`
 
 	NoNewPrivileges bool `json:"noNewPrivileges,omitempty"`
-	Terminal        bool `json:"terminal,omitempty"`
+	// Capabilities are all that the program can have; nil takes none away.
+	Capabilities *uint64 `json:"capabilities,omitempty"`
+	Terminal     bool    `json:"terminal,omitempty"`
 }
 
 // Root is the file system a container sees.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,9 @@ import (
 	podresource "k8s.io/kubernetes/pkg/api/v1/resource"
 	"k8s.io/kubernetes/pkg/volume/util"
 )
+
+// provisioned marks volumes that a provisioner made; others are folders of the machine, which keep their owners.
+const provisioned = "pv.kubernetes.io/provisioned-by"
 
 // tokenLife is a kubelet's default; tokens are renewed when 80 % of it is over.
 const tokenLife = 3600
@@ -57,6 +61,7 @@ type Set struct {
 	field   func(pod *corev1.Pod, path string) (string, error)
 	tokens  map[string]token
 	mounted map[string]bool
+	owned   map[string]bool
 }
 
 type token struct {
@@ -66,7 +71,7 @@ type token struct {
 
 // NewSet does no I/O. field resolves references to the pod's own fields.
 func NewSet(o Objects, dir string, field func(*corev1.Pod, string) (string, error)) *Set {
-	return &Set{objects: o, dir: dir, field: field, tokens: map[string]token{}, mounted: map[string]bool{}}
+	return &Set{objects: o, dir: dir, field: field, tokens: map[string]token{}, mounted: map[string]bool{}, owned: map[string]bool{}}
 }
 
 // Prepare makes or refreshes every volume of the pod. It is safe to call again: contents are swapped in one step.
@@ -89,14 +94,14 @@ func (s *Set) prepare(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (V
 	case v.HostPath != nil:
 		return hostPath(v.HostPath)
 	case v.PersistentVolumeClaim != nil:
-		return s.claim(pod.Namespace, v.PersistentVolumeClaim.ClaimName, v.PersistentVolumeClaim.ReadOnly)
+		return s.claim(pod, v.PersistentVolumeClaim.ClaimName, v.PersistentVolumeClaim.ReadOnly)
 	case v.Ephemeral != nil:
-		return s.claim(pod.Namespace, pod.Name+"-"+v.Name, false)
+		return s.claim(pod, pod.Name+"-"+v.Name, false)
 	case v.Image != nil:
 		path, err := s.objects.Image(v.Image.Reference)
 		return Volume{Path: path, ReadOnly: true}, err
 	case v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory:
-		return Volume{Path: dir}, s.memory(dir, v.EmptyDir)
+		return Volume{Path: dir}, s.memory(dir, v.EmptyDir, fsGroup(pod))
 	case v.EmptyDir != nil:
 		return Volume{Path: dir}, open(dir, pod)
 	}
@@ -104,11 +109,11 @@ func (s *Set) prepare(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (V
 	if err := s.collect(ctx, pod, v, into); err != nil {
 		return Volume{}, err
 	}
-	return Volume{Path: dir, ReadOnly: true}, publish(dir, into)
+	return Volume{Path: dir, ReadOnly: true}, publish(dir, into, fsGroup(pod))
 }
 
 // memory mounts a tmpfs in the cluster's own mount namespace: the pod's containers share it, and it cannot outlive the cluster.
-func (s *Set) memory(dir string, e *corev1.EmptyDirVolumeSource) error {
+func (s *Set) memory(dir string, e *corev1.EmptyDirVolumeSource, group *int64) error {
 	if s.mounted[dir] {
 		return nil
 	}
@@ -118,6 +123,9 @@ func (s *Set) memory(dir string, e *corev1.EmptyDirVolumeSource) error {
 	options := "mode=1777"
 	if e.SizeLimit != nil {
 		options += fmt.Sprintf(",size=%d", e.SizeLimit.Value())
+	}
+	if group != nil && mapped(*group) {
+		options = fmt.Sprintf("mode=2777,gid=%d", *group) + strings.TrimPrefix(options, "mode=1777")
 	}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount memory: %w", err)
@@ -146,15 +154,16 @@ func open(dir string, pod *corev1.Pod) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if sc := pod.Spec.SecurityContext; sc != nil && sc.FSGroup != nil && os.Geteuid() == 0 {
-		// Where only root is mapped the group stays root's, which every program then is.
-		_ = os.Chown(dir, -1, int(*sc.FSGroup))
+	if g := fsGroup(pod); g != nil && mapped(*g) {
+		if err := os.Chown(dir, -1, int(*g)); err != nil {
+			return fmt.Errorf("give folder to its group: %w", err)
+		}
 		return os.Chmod(dir, 0o777|os.ModeSetgid)
 	}
 	return os.Chmod(dir, 0o777)
 }
 
-func publish(dir string, content files) error {
+func publish(dir string, content files, group *int64) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
@@ -162,7 +171,7 @@ func publish(dir string, content files) error {
 	if err != nil {
 		return fmt.Errorf("open folder: %w", err)
 	}
-	if err := w.Write(content, nil); err != nil {
+	if err := w.Write(content, func(sub string) error { return own(filepath.Join(dir, sub), group, groupReads) }); err != nil {
 		return fmt.Errorf("write files: %w", err)
 	}
 	return nil
@@ -203,8 +212,8 @@ func hostPath(h *corev1.HostPathVolumeSource) (Volume, error) {
 	return Volume{Path: h.Path}, nil
 }
 
-func (s *Set) claim(ns, name string, readOnly bool) (Volume, error) {
-	c, err := s.objects.Claims.PersistentVolumeClaims(ns).Get(name)
+func (s *Set) claim(pod *corev1.Pod, name string, readOnly bool) (Volume, error) {
+	c, err := s.objects.Claims.PersistentVolumeClaims(pod.Namespace).Get(name)
 	if err != nil {
 		return Volume{}, fmt.Errorf("read claim: %w", err)
 	}
@@ -224,7 +233,13 @@ func (s *Set) claim(ns, name string, readOnly bool) (Volume, error) {
 	default:
 		return Volume{}, fmt.Errorf("volume %q: this node mounts hostPath and local volumes only", pv.Name)
 	}
-	return Volume{Path: path, ReadOnly: readOnly}, os.MkdirAll(path, 0o777)
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return Volume{}, fmt.Errorf("make folder of volume %q: %w", pv.Name, err)
+	}
+	if _, ours := pv.Annotations[provisioned]; ours && !readOnly {
+		err = s.ownOnce(path, pod)
+	}
+	return Volume{Path: path, ReadOnly: readOnly}, err
 }
 
 func (s *Set) collect(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, into files) error {
