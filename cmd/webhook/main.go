@@ -14,7 +14,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/admit"
 )
 
-const about = `Defaults, validates and mutates InferenceServices and their pods. This version admits nothing yet: it serves health and metrics and looks for its API server.
+const about = `Defaults and validates the objects of serving.kserve.io and gives their pods models and agents, as an admission webhook. It makes,
+rotates and announces its own certificate; replicas need no leader.
 `
 
 func main() {

@@ -85,6 +85,9 @@ const (
 	MultiNodeExecutorMP = "mp"
 )
 
+// FinalizerInferenceService keeps a deleted service until what belongs to it by name only, its TrainedModels, is deleted too.
+const FinalizerInferenceService = "inferenceservice.finalizers"
+
 // InternalPrefix starts the keys that one part of the system writes for another.
 const InternalPrefix = "internal." + GroupName + "/"
 

@@ -54,8 +54,11 @@ type Process struct {
 	reachable prometheus.Gauge
 	metrics   http.Handler
 
+	registry *prometheus.Registry
+
 	mu      sync.Mutex
-	missing string // why the process is not ready; empty when it is
+	missing string // why the API server is not reached; empty when it is
+	checks  []func() string
 }
 
 // New makes a process; it does no I/O.
@@ -69,9 +72,19 @@ func New(o Options, log *zap.Logger) *Process {
 	})
 	registry.MustRegister(reachable)
 	return &Process{
-		options: o, log: log, reachable: reachable, metrics: telemetry.Handler(registry),
+		options: o, log: log, reachable: reachable, metrics: telemetry.Handler(registry), registry: registry,
 		missing: "the API server was not asked yet",
 	}
+}
+
+// Registry holds the metrics that are served.
+func (p *Process) Registry() *prometheus.Registry { return p.registry }
+
+// Require adds a condition of readiness: a function that says what is missing, and nothing when nothing is.
+func (p *Process) Require(missing func() string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.checks = append(p.checks, missing)
 }
 
 // Run serves health and metrics until ctx ends, and keeps asking for the API server. A busy address is an error at once.
@@ -126,8 +139,14 @@ func (p *Process) serve(ctx context.Context, group *errgroup.Group, port net.Lis
 
 func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
-	missing := p.missing
+	missing, checks := p.missing, p.checks
 	p.mu.Unlock()
+	for _, check := range checks {
+		if missing != "" {
+			break
+		}
+		missing = check()
+	}
 	if missing != "" {
 		http.Error(w, missing, http.StatusServiceUnavailable)
 		return
@@ -170,12 +189,21 @@ func (p *Process) watch(ctx context.Context) error {
 	}
 }
 
-func (p *Process) ask(ctx context.Context) (release string, err error) {
+// Config finds the way to the API server: a kubeconfig, or the pod's service account.
+func (o *Options) Config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = p.options.Kubeconfig
+	rules.ExplicitPath = o.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
-		return "", fmt.Errorf("find its address (give --kubeconfig, or run in a pod): %w", err)
+		return nil, fmt.Errorf("find its address (give --kubeconfig, or run in a pod): %w", err)
+	}
+	return config, nil
+}
+
+func (p *Process) ask(ctx context.Context) (release string, err error) {
+	config, err := p.options.Config()
+	if err != nil {
+		return "", err
 	}
 	config = rest.CopyConfig(config)
 	config.Timeout = 5 * time.Second

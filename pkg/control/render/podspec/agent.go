@@ -130,6 +130,14 @@ func storeOf(l *servingv1beta1.LoggerSpec, st *settings.Settings) *loggerStore {
 	return s
 }
 
+// LoggerAccount is the service account whose credentials the logger stores with; empty when nothing is stored.
+func LoggerAccount(l *servingv1beta1.LoggerSpec, st *settings.Settings) string {
+	if s := storeOf(l, st); s.path != "" {
+		return s.account
+	}
+	return ""
+}
+
 func loggerArgs(pod *corev1.Pod, a Admission, store *loggerStore) []string {
 	ann, st := pod.Annotations, a.Settings
 	url, ok := ann[serving.AnnotationInternalLoggerSinkURL]

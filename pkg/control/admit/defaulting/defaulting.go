@@ -1,0 +1,168 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package defaulting fills in what an InferenceService leaves open, as a patch of what was sent.
+//
+// Called by: control/admit.
+// Next: apis/serving/v1beta1, whose SetDefaults knows what is filled in.
+package defaulting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/admit/review"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// Settings are the operator's as they are now, or the reason why there are none.
+type Settings func() (*settings.Settings, error)
+
+// Service answers for InferenceServices.
+func Service(current Settings) review.Handler {
+	return func(_ context.Context, request *admissionv1.AdmissionRequest) review.Answer {
+		if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
+			return review.Allowed()
+		}
+		var before servingv1beta1.InferenceService
+		if err := review.Object(request.Object.Raw, &before); err != nil {
+			return review.Failed(http.StatusBadRequest, err)
+		}
+		if before.DeletionTimestamp != nil {
+			return review.Allowed()
+		}
+		st, err := current()
+		if err != nil {
+			return review.Failed(http.StatusServiceUnavailable, err)
+		}
+		after := before.DeepCopy()
+		if request.Operation == admissionv1.Update {
+			keepMode(after, request.OldObject.Raw)
+		}
+		after.SetDefaults(st.ServiceDefaults())
+		after.Status = before.Status
+		if request.Operation == admissionv1.Create {
+			finalizer(after)
+		}
+		patch, err := patch(request.Object.Raw, &before, after)
+		if err != nil {
+			return review.Failed(http.StatusInternalServerError, err)
+		}
+		return review.Answer{Patch: patch}
+	}
+}
+
+// keepMode puts the mode that a service runs in where SetDefaults looks for it: a replaced object comes without its status.
+func keepMode(svc *servingv1beta1.InferenceService, oldRaw []byte) {
+	if svc.Status.DeploymentMode != "" || len(oldRaw) == 0 {
+		return
+	}
+	var old struct {
+		Status struct {
+			DeploymentMode string `json:"deploymentMode"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(oldRaw, &old) == nil {
+		svc.Status.DeploymentMode = serving.DeploymentMode(old.Status.DeploymentMode)
+	}
+}
+
+// finalizer saves the controller the write that would add it. What ModelMesh keeps is not ours to clean up.
+func finalizer(svc *servingv1beta1.InferenceService) {
+	if svc.Annotations[serving.AnnotationDeploymentMode] == string(serving.ModelMesh) && svc.Spec.Transformer == nil {
+		return
+	}
+	if !slices.Contains(svc.Finalizers, serving.FinalizerInferenceService) {
+		svc.Finalizers = append(svc.Finalizers, serving.FinalizerInferenceService)
+	}
+}
+
+// patch is the difference. A model that moves from an older field takes along what this version does not know of it.
+func patch(raw []byte, before, after *servingv1beta1.InferenceService) ([]review.Operation, error) {
+	steps, err := review.Patch(raw, before, after)
+	if err != nil {
+		return nil, err
+	}
+	moved := movedFrameworks(before, after)
+	if len(moved) == 0 {
+		return steps, nil
+	}
+	var sent map[string]any
+	if err := json.Unmarshal(raw, &sent); err != nil {
+		return nil, fmt.Errorf("read the object: %w", err)
+	}
+	for i := range steps {
+		field, ok := moved[steps[i].Path]
+		model, isObject := steps[i].Value.(map[string]any)
+		if !ok || !isObject || steps[i].Op == "remove" {
+			continue
+		}
+		from := child(sent, field...)
+		known, err := knownOf(before, field)
+		if err != nil {
+			return nil, err
+		}
+		addUnknown(model, from, known)
+	}
+	return steps, nil
+}
+
+// movedFrameworks are the older fields that became model: where the model is now, and where it came from.
+func movedFrameworks(before, after *servingv1beta1.InferenceService) map[string][]string {
+	moved := map[string][]string{}
+	// Canary predictors never had the older fields before they had model; they are looked at all the same by SetDefaults, one by one.
+	if before.Spec.Predictor.Model == nil && after.Spec.Predictor.Model != nil {
+		for _, f := range before.Spec.Predictor.Frameworks() {
+			if *f.Spec != nil {
+				moved["/spec/predictor/model"] = []string{"spec", "predictor", f.Name}
+			}
+		}
+	}
+	return moved
+}
+
+func knownOf(svc *servingv1beta1.InferenceService, field []string) (map[string]any, error) {
+	text, err := json.Marshal(svc)
+	if err != nil {
+		return nil, fmt.Errorf("write the service: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("read the service again: %w", err)
+	}
+	return child(tree, field...), nil
+}
+
+func child(tree map[string]any, path ...string) map[string]any {
+	for _, key := range path {
+		tree, _ = tree[key].(map[string]any)
+	}
+	return tree
+}
+
+// addUnknown copies what was sent and is not known.
+func addUnknown(to, sent, known map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(sent)) {
+		old, isKnown := known[key]
+		if !isKnown {
+			if _, taken := to[key]; !taken {
+				to[key] = sent[key]
+			}
+			continue
+		}
+		into, a := to[key].(map[string]any)
+		from, b := sent[key].(map[string]any)
+		was, c := old.(map[string]any)
+		if a && b && c {
+			addUnknown(into, from, was)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package review is the envelope of admission: it reads a review of either version, within bounds, has it answered, and writes the
+// answer. It also makes the patch of an object that was changed in memory.
+//
+// Called by: control/admit; control/admit/{defaulting,validation,podmutation}, for Answer and Patch.
+// Next: the API server, which waits for the answer.
+package review
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+)
+
+// MaxBody bounds a review: an API server takes objects of up to 3 MiB, and a review of a change holds two.
+const MaxBody = 8 << 20
+
+// maxConcurrent bounds how many reviews are read and answered at a time.
+const maxConcurrent = 64
+
+// longest is how long an answer may take when the API server does not say; it never waits longer than 30 s.
+const longest = 10 * time.Second
+
+// Answer is what the API server is told.
+type Answer struct {
+	// Refusal is nil when the request is allowed.
+	Refusal *metav1.Status
+	// Patch is a JSON patch of the object, or nil.
+	Patch []Operation
+	// Warnings are shown to the person who made the request.
+	Warnings []string
+}
+
+// Allowed is the answer to a request that is in order.
+func Allowed(warnings ...serving.Warning) Answer {
+	return Answer{Warnings: texts(warnings)}
+}
+
+// maxWarning is the length up to which an API server shows a warning whole.
+const maxWarning = 256
+
+func texts(warnings []serving.Warning) []string {
+	var all []string
+	for _, w := range warnings {
+		text := w.String()
+		if len(text) > maxWarning {
+			text = text[:maxWarning-1] + "…"
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// Checked is the answer to a request whose object was validated: the faults refuse it.
+func Checked(kind schema.GroupKind, name string, faults field.ErrorList, warnings []serving.Warning) Answer {
+	a := Answer{Warnings: texts(warnings)}
+	if len(faults) > 0 {
+		status := apierrors.NewInvalid(kind, name, faults).Status()
+		a.Refusal = &status
+	}
+	return a
+}
+
+// Failed is the answer to a request that could not be judged, or must be refused as a whole. The code of an API error is kept.
+func Failed(code int, err error) Answer {
+	reason := metav1.StatusReasonInternalError
+	switch code {
+	case http.StatusBadRequest:
+		reason = metav1.StatusReasonBadRequest
+	case http.StatusForbidden:
+		reason = metav1.StatusReasonForbidden
+	case http.StatusServiceUnavailable:
+		reason = metav1.StatusReasonServiceUnavailable
+	case http.StatusGatewayTimeout:
+		reason = metav1.StatusReasonTimeout
+	}
+	return Answer{Refusal: &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: err.Error()}} //nolint:gosec // an HTTP status
+}
+
+// Handler answers one kind of request. It must not change what it is given and must have no effect of its own: the API server may
+// ask again, and may throw the answer away.
+type Handler func(ctx context.Context, request *admissionv1.AdmissionRequest) Answer
+
+// Outcomes of a review, for the observer.
+const (
+	OutcomeAllowed = "allowed"
+	OutcomePatched = "patched"
+	OutcomeRefused = "refused"
+	OutcomeFailed  = "failed"    // the review was in order, its answer could not be found
+	OutcomeGarbage = "malformed" // not a review
+)
+
+// Endpoint serves one path of a webhook.
+type Endpoint struct {
+	Handle Handler
+	// Observe is told about every review; operation is empty for one that could not be read. nil means nobody.
+	Observe func(operation, outcome string, took time.Duration)
+	// Failure is told about answers that could not be found and about panics. nil means nobody.
+	Failure func(request *admissionv1.AdmissionRequest, message string)
+	// Slots bounds concurrency over all endpoints that share it; nil means no bound.
+	Slots chan struct{}
+}
+
+// NewSlots makes the bound that endpoints share.
+func NewSlots() chan struct{} { return make(chan struct{}, maxConcurrent) }
+
+type incoming struct {
+	metav1.TypeMeta `json:",inline"`
+	Request         *admissionv1.AdmissionRequest `json:"request"`
+}
+
+type outgoing struct {
+	metav1.TypeMeta `json:",inline"`
+	Response        admissionv1.AdmissionResponse `json:"response"`
+}
+
+// ServeHTTP answers a review. What is not one is answered with a code and a sentence, which the API server shows.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
+	defer cancel()
+	if e.Slots != nil {
+		select {
+		case e.Slots <- struct{}{}:
+			defer func() { <-e.Slots }()
+		case <-ctx.Done():
+			e.observe("", OutcomeFailed, start)
+			http.Error(w, "too many admission reviews at a time; try again", http.StatusTooManyRequests)
+			return
+		}
+	}
+	in, code, err := read(w, r)
+	if err != nil {
+		e.observe("", OutcomeGarbage, start)
+		http.Error(w, err.Error(), code)
+		return
+	}
+	answer := e.answer(ctx, in.Request)
+	e.observe(string(in.Request.Operation), outcome(answer), start)
+	out, err := encode(in, answer)
+	if err != nil {
+		e.fail(in.Request, err.Error())
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(out) // an API server that has gone does not read the error either
+}
+
+// patience is how long the API server waits for the answer, a little less.
+func patience(r *http.Request) time.Duration {
+	asked, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || asked <= 0 || asked > 30*time.Second {
+		return longest
+	}
+	return asked - asked/20
+}
+
+// read reads the review. The code is for the HTTP answer when there is an error.
+func read(w http.ResponseWriter, r *http.Request) (*incoming, int, error) {
+	if r.Method != http.MethodPost {
+		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not possible here: an AdmissionReview is sent with POST", r.Method)
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the content type is %q: an AdmissionReview is application/json", r.Header.Get("Content-Type"))
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the review is larger than %d bytes", MaxBody)
+	case err != nil:
+		return nil, http.StatusBadRequest, fmt.Errorf("read the review: %w", err)
+	}
+	in, err := decode(body)
+	if err != nil {
+		return nil, http.StatusBadRequest, err
+	}
+	return in, 0, nil
+}
+
+// decode reads an AdmissionReview of v1 or v1beta1, whose requests are the same.
+func decode(body []byte) (*incoming, error) {
+	var in incoming
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &in); err != nil {
+		return nil, fmt.Errorf("the body is no AdmissionReview: %w", err)
+	}
+	v1, v1beta1 := admissionv1.SchemeGroupVersion.String(), admissionv1beta1.SchemeGroupVersion.String()
+	switch {
+	case in.Kind != "AdmissionReview" || in.APIVersion != v1 && in.APIVersion != v1beta1:
+		return nil, fmt.Errorf("the body is %q of %q: AdmissionReview of %s or %s is expected", in.Kind, in.APIVersion, v1, v1beta1)
+	case in.Request == nil:
+		return nil, errors.New("the AdmissionReview has no request")
+	case in.Request.UID == "":
+		return nil, errors.New("the AdmissionReview's request has no uid")
+	}
+	return &in, nil
+}
+
+// answer has the request answered. A panic is an answer too: one bad object must not end the process that judges all others.
+func (e *Endpoint) answer(ctx context.Context, request *admissionv1.AdmissionRequest) (answer Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer = Failed(http.StatusInternalServerError, fmt.Errorf("the webhook has a fault and cannot judge this object: %v", p))
+			e.fail(request, answer.Refusal.Message)
+		}
+	}()
+	answer = e.Handle(ctx, request)
+	if outcome(answer) == OutcomeFailed {
+		e.fail(request, answer.Refusal.Message)
+	}
+	return answer
+}
+
+func outcome(a Answer) string {
+	switch {
+	case a.Refusal != nil && (a.Refusal.Code >= http.StatusInternalServerError || a.Refusal.Code == http.StatusForbidden):
+		return OutcomeFailed
+	case a.Refusal != nil:
+		return OutcomeRefused
+	case len(a.Patch) > 0:
+		return OutcomePatched
+	}
+	return OutcomeAllowed
+}
+
+func (e *Endpoint) observe(operation, outcome string, start time.Time) {
+	if e.Observe != nil {
+		e.Observe(operation, outcome, time.Since(start))
+	}
+}
+
+func (e *Endpoint) fail(request *admissionv1.AdmissionRequest, message string) {
+	if e.Failure != nil {
+		e.Failure(request, message)
+	}
+}
+
+// encode writes the answer in the version of the review.
+func encode(in *incoming, a Answer) ([]byte, error) {
+	out := outgoing{TypeMeta: in.TypeMeta, Response: admissionv1.AdmissionResponse{
+		UID: in.Request.UID, Allowed: a.Refusal == nil, Result: a.Refusal, Warnings: a.Warnings,
+	}}
+	if a.Refusal == nil && len(a.Patch) > 0 {
+		patch, err := json.Marshal(a.Patch)
+		if err != nil {
+			return nil, fmt.Errorf("write the patch: %w", err)
+		}
+		kind := admissionv1.PatchTypeJSONPatch
+		out.Response.Patch, out.Response.PatchType = patch, &kind
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	return text, nil
+}
+
+// Object reads the object of a request. The error is the caller's mistake.
+func Object(raw []byte, into any) error {
+	if len(raw) == 0 {
+		return errors.New("the request has no object")
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, into); err != nil {
+		return fmt.Errorf("read the object: %w", err)
+	}
+	return nil
+}
