@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,38 +29,69 @@ const cainjectorPrefix = "cert-manager.io/inject-ca-from"
 // inject tells every configuration whom to trust and, for a webhook outside the cluster, where it is.
 func (k *Keeper) inject(ctx context.Context, m *material) error {
 	bundle := encodeCertificates(m.authorities)
-	var checked bool
-	for _, f := range k.mutating {
-		config, ok := f.One()
-		if !ok || injectedByOthers(config.Annotations) {
+	checked := false
+	for _, c := range k.configurations() {
+		if injectedByOthers(c.config.GetAnnotations()) {
 			continue
 		}
-		read := config
-		config = config.DeepCopy()
-		var clients []*admissionregistrationv1.WebhookClientConfig
-		for i := range config.Webhooks {
-			clients = append(clients, &config.Webhooks[i].ClientConfig)
-		}
-		if err := k.update(ctx, change{read, config, clients}, bundle, &checked); err != nil {
-			return err
-		}
-	}
-	for _, f := range k.validating {
-		config, ok := f.One()
-		if !ok || injectedByOthers(config.Annotations) {
-			continue
-		}
-		read := config
-		config = config.DeepCopy()
-		var clients []*admissionregistrationv1.WebhookClientConfig
-		for i := range config.Webhooks {
-			clients = append(clients, &config.Webhooks[i].ClientConfig)
-		}
-		if err := k.update(ctx, change{read, config, clients}, bundle, &checked); err != nil {
+		if err := k.update(ctx, c, bundle, &checked); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// change is a configuration as it was read, and a copy to be changed with how its webhooks are called.
+type change struct {
+	kind         string
+	read, config client.Object
+	clients      []*admissionregistrationv1.WebhookClientConfig
+}
+
+// configurations are those that are there now.
+func (k *Keeper) configurations() []change {
+	var all []change
+	for _, f := range k.mutating {
+		read, ok := f.One()
+		if !ok {
+			continue
+		}
+		config := read.DeepCopy()
+		c := change{kind: "MutatingWebhookConfiguration", read: read, config: config}
+		for i := range config.Webhooks {
+			c.clients = append(c.clients, &config.Webhooks[i].ClientConfig)
+		}
+		all = append(all, c)
+	}
+	for _, f := range k.validating {
+		read, ok := f.One()
+		if !ok {
+			continue
+		}
+		config := read.DeepCopy()
+		c := change{kind: "ValidatingWebhookConfiguration", read: read, config: config}
+		for i := range config.Webhooks {
+			c.clients = append(c.clients, &config.Webhooks[i].ClientConfig)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// allNames are what the certificate is for: the Service, what the flags say, and the hosts of addresses in the configurations.
+func (k *Keeper) allNames() []string {
+	names := slices.Clone(k.names)
+	for _, c := range k.configurations() {
+		for _, hook := range c.clients {
+			if hook.URL == nil {
+				continue
+			}
+			if u, err := url.Parse(*hook.URL); err == nil && u.Hostname() != "" && !slices.Contains(names, u.Hostname()) {
+				names = append(names, u.Hostname())
+			}
+		}
+	}
+	return names
 }
 
 func injectedByOthers(annotations map[string]string) bool {
@@ -69,12 +101,6 @@ func injectedByOthers(annotations map[string]string) bool {
 		}
 	}
 	return false
-}
-
-// change is a configuration as it was read and as it is to be, with how its webhooks are called.
-type change struct {
-	read, config client.Object
-	clients      []*admissionregistrationv1.WebhookClientConfig
 }
 
 // update writes a configuration where something is to be changed. checked says that the bundle was compared with the Secret itself:
@@ -162,43 +188,23 @@ func (k *Keeper) told(m *material, now time.Time) (told bool, why string) {
 		current = m.serving
 	}
 	told = true
-	found := 0
-	look := func(kind, name string, clients []admissionregistrationv1.WebhookClientConfig) {
-		found++
-		for i := range clients {
-			c := &clients[i]
-			if !k.ours(c) || len(c.CABundle) == 0 && len(m.authorities) == 0 { // an authority that everybody trusts
+	all := k.configurations()
+	for _, c := range all {
+		for _, hook := range c.clients {
+			if !k.ours(hook) || len(hook.CABundle) == 0 && len(m.authorities) == 0 { // an authority that everybody trusts
 				continue
 			}
-			trusted, err := parseCertificates(c.CABundle)
+			trusted, err := parseCertificates(hook.CABundle)
 			if err != nil || !trusts(trusted, m.serving, now) {
 				told = false
 			}
 			if err != nil || !trusts(trusted, current, now) {
-				why = fmt.Sprintf("%s %s does not trust the served certificate yet", kind, name)
+				why = fmt.Sprintf("%s %s does not trust the served certificate yet", c.kind, c.config.GetName())
 			}
 		}
 	}
-	for _, f := range k.mutating {
-		if config, ok := f.One(); ok {
-			var clients []admissionregistrationv1.WebhookClientConfig
-			for i := range config.Webhooks {
-				clients = append(clients, config.Webhooks[i].ClientConfig)
-			}
-			look("MutatingWebhookConfiguration", config.Name, clients)
-		}
-	}
-	for _, f := range k.validating {
-		if config, ok := f.One(); ok {
-			var clients []admissionregistrationv1.WebhookClientConfig
-			for i := range config.Webhooks {
-				clients = append(clients, config.Webhooks[i].ClientConfig)
-			}
-			look("ValidatingWebhookConfiguration", config.Name, clients)
-		}
-	}
-	if found == 0 && len(k.mutating)+len(k.validating) > 0 {
-		return false, "none of the webhook configurations is there: " + strings.Join(append(append([]string{}, k.options.Mutating...), k.options.Validating...), ", ")
+	if len(all) == 0 && len(k.mutating)+len(k.validating) > 0 {
+		return false, "none of the webhook configurations is there: " + strings.Join(slices.Concat(k.options.Mutating, k.options.Validating), ", ")
 	}
 	return told, why
 }

@@ -205,7 +205,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 				pause = min(pause, again)
 			}
 		} else {
-			pause = min(pause, time.Second)
+			pause = min(pause, 50*time.Millisecond)
 		}
 		timer.Reset(pause)
 	}
@@ -341,7 +341,7 @@ func (k *Keeper) material(ctx context.Context, now time.Time) (m *material, exte
 	case !own:
 		return k.write(ctx, secret, nil, newAuthority, "it is not usable: "+m.problem(now, k.names[:1]), now)
 	}
-	due := m.needs(now, k.names, k.options.Lifetimes)
+	due := m.needs(now, k.allNames(), k.options.Lifetimes)
 	switch due {
 	case nothing:
 		return m, "", nil
@@ -373,7 +373,7 @@ func keeperOf(secret *corev1.Secret) string {
 
 // write makes what is due and stores it. Who was faster than this replica wins: its content is read with the next look.
 func (k *Keeper) write(ctx context.Context, old *corev1.Secret, m *material, due need, why string, now time.Time) (*material, string, error) {
-	data, err := issue(m, due, now, k.names, k.options.Lifetimes, k.trusted)
+	data, err := issue(m, due, now, k.allNames(), k.options.Lifetimes, k.trusted)
 	if err != nil {
 		return nil, "", err
 	}
