@@ -11,8 +11,8 @@ import (
 
 func TestLinkBudget(t *testing.T) {
 	linkbudget.Check(t, linkbudget.Budget{
-		"k8s.io/client-go":               "kserve plans from files; it asks no API server",
-		"sigs.k8s.io/controller-runtime": "kserve plans from files; it asks no API server",
+		"k8s.io/client-go/kubernetes":    "kserve applies and reads objects as documents; the typed clients are 10 MB",
+		"sigs.k8s.io/controller-runtime": "kserve reconciles nothing",
 		"knative.dev":                    "rendered objects are small types of our own",
 		"istio.io":                       "rendered objects are small types of our own",
 		"github.com/johannesboyne":       "tests only; the sample server is our own",

@@ -4,7 +4,7 @@
 // Package cli is kserve, the person's tool: one command that serves, inspects and asks InferenceServices.
 //
 // Called by: cmd/kserve.
-// Next: cli/run, which serves the objects of a file; cli/inspect, which tells what they would become; cli/predict.
+// Next: cli/run, which serves the objects of a file; cli/inspect, which tells what they would become; cli/predict; cli/cluster.
 package cli
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/inspect"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
@@ -68,16 +69,13 @@ shows what a cluster would make of it, and sends requests to what is running.
 		inspect.ValidateCommand(streams),
 		inspect.ExplainCommand(streams),
 		predict.Command(streams),
+		cluster.Command(streams),
 		versionCommand(streams),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Args != nil {
-			cmd.Args = usageArgs(cmd.Args)
-		}
-		choices(cmd, "output", string(output.Table), string(output.JSON), string(output.YAML))
-		choices(cmd, "protocol", predict.V1, predict.V2, predict.GRPC)
+		finish(cmd)
 		switch cmd.Name() {
 		case "help":
 			cmd.Args = knownTopic
@@ -87,6 +85,18 @@ shows what a cluster would make of it, and sends requests to what is running.
 		}
 	}
 	return root
+}
+
+// finish gives a command and those below it what all have.
+func finish(cmd *cobra.Command) {
+	if cmd.Args != nil {
+		cmd.Args = usageArgs(cmd.Args)
+	}
+	choices(cmd, "output", string(output.Table), string(output.JSON), string(output.YAML))
+	choices(cmd, "protocol", predict.V1, predict.V2, predict.GRPC)
+	for _, below := range cmd.Commands() {
+		finish(below)
+	}
 }
 
 // choices has shells complete a flag with the words it takes, not with files.

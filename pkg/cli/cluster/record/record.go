@@ -1,0 +1,181 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record reads what a local cluster wrote about itself: where its folder is, whether it runs, and how it is reached. The cluster
+// binary writes these files; nothing here asks it.
+//
+// Called by: cli/cluster, and cli/predict, which finds the gateway by it.
+// Next: local/place is the writer's side.
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+)
+
+// DefaultName is the name of the cluster that a person gets who names none.
+const DefaultName = "default"
+
+// ErrNotRunning says that no cluster of that name runs.
+var ErrNotRunning = errors.New("no such cluster runs")
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// Record is what a running cluster says about itself.
+type Record struct {
+	Name       string `json:"name"`
+	Kubeconfig string `json:"kubeconfig"`
+	// Server is the API server's URL.
+	Server string `json:"apiServer"`
+	// Gateway is the URL that leads to the hosts of Ingresses.
+	Gateway string `json:"gateway,omitempty"`
+	// State is the cluster's folder.
+	State string `json:"state"`
+	PID   int    `json:"pid"`
+	Node  bool   `json:"node"`
+	// NotEnforced names what this machine or this user does not let the node do.
+	NotEnforced []string `json:"notEnforced,omitempty"`
+	// MemoryLimits says what holds them.
+	MemoryLimits string  `json:"memoryLimits,omitempty"`
+	StartSeconds float64 `json:"startSeconds"`
+}
+
+// Place is where one cluster keeps its files.
+type Place struct {
+	Name string
+	// Root holds the folders of all clusters.
+	Root string
+}
+
+// At is the place of a name below root; without a root, in the person's own state folder.
+func At(root, name string) (*Place, error) {
+	if !validName.MatchString(name) {
+		return nil, fmt.Errorf("cluster name %q: want 1 to 40 of a-z, 0-9 and '-', starting and ending with a letter or digit", name)
+	}
+	if root == "" {
+		root = os.Getenv("XDG_STATE_HOME")
+		if root == "" {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return nil, fmt.Errorf("find the home folder: %w (set XDG_STATE_HOME or --state)", err)
+			}
+			root = filepath.Join(home, ".local", "state")
+		}
+		root = filepath.Join(root, "kserve", "clusters")
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("find the state folder: %w", err)
+	}
+	return &Place{Name: name, Root: root}, nil
+}
+
+// Dir is the cluster's folder.
+func (p *Place) Dir() string { return filepath.Join(p.Root, p.Name) }
+
+// Output is the file with what the cluster binary printed. It lies beside the folder, which a fresh start empties.
+func (p *Place) Output() string { return p.Dir() + ".log" }
+
+// Log is the file with what the parts of Kubernetes have to say.
+func (p *Place) Log() string { return filepath.Join(p.Dir(), "cluster.log") }
+
+// Running returns the record of the cluster, or ErrNotRunning. One that is still starting, or ending, has no record.
+func (p *Place) Running() (*Record, error) {
+	pid, err := p.Owner()
+	if err != nil {
+		return nil, err
+	}
+	if pid == 0 {
+		return nil, fmt.Errorf("%w: %q (%s); start it with: kserve local up%s", ErrNotRunning, p.Name, p.Dir(), p.Flags())
+	}
+	raw, err := os.ReadFile(filepath.Join(p.Dir(), "ready.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: cluster %q is starting or ending (process %d); its log is %s", ErrNotRunning, p.Name, pid, p.Output())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the cluster's record: %w", err)
+	}
+	r := &Record{}
+	if err := json.Unmarshal(raw, r); err != nil {
+		return nil, fmt.Errorf("read the cluster's record: %w", err)
+	}
+	return r, nil
+}
+
+// Flags are what a person adds to name this cluster, empty for the default one.
+func (p *Place) Flags() string {
+	text := ""
+	if p.Name != DefaultName {
+		text += " --name=" + p.Name
+	}
+	if def, err := At("", p.Name); err != nil || def.Root != p.Root {
+		text += " --state=" + p.Root
+	}
+	return text
+}
+
+// Owner is the process that holds the name, or 0: a lock that ends with its process, however that ends.
+func (p *Place) Owner() (int, error) {
+	f, err := os.Open(p.Dir() + ".lock")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("open the cluster's lock: %w", err)
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if err == nil {
+		return 0, nil
+	}
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return 0, fmt.Errorf("try the cluster's lock: %w", err)
+	}
+	var pid int
+	if _, err := fmt.Fscan(f, &pid); err != nil {
+		return 0, fmt.Errorf("read the cluster's lock: %w", err)
+	}
+	return pid, nil
+}
+
+// WaitFree blocks until no process holds the name.
+func (p *Place) WaitFree(ctx context.Context) error {
+	f, err := os.Open(p.Dir() + ".lock")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the cluster's lock: %w", err)
+	}
+	free := make(chan error, 1)
+	go func() {
+		free <- syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+		f.Close()
+	}()
+	select {
+	case err := <-free:
+		if err != nil {
+			return fmt.Errorf("wait for the cluster's lock: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for cluster %q to end: %w", p.Name, ctx.Err())
+	}
+}
+
+// Remove throws away all that a cluster that does not run left.
+func (p *Place) Remove() error {
+	for _, path := range []string{p.Dir(), p.Output(), p.Dir() + ".lock"} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("throw the cluster's state away: %w", err)
+		}
+	}
+	return nil
+}

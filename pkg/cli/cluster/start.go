@@ -1,0 +1,150 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
+)
+
+const (
+	// startLimit is how long a cluster may take to be ready on a machine that is busy with other things.
+	startLimit = 3 * time.Minute
+	// look is how often the output of the starting cluster is looked at.
+	look = 50 * time.Millisecond
+	// endLimit is how long a cluster that was given up on may take to end.
+	endLimit = 90 * time.Second
+)
+
+// starter starts a cluster that outlives this program.
+type starter struct {
+	place   *record.Place
+	program string
+	args    []string
+	say     *steps
+	// began is called once, when the cluster has cleared its folder and works in it.
+	began func()
+}
+
+// start returns when the cluster can be used. A cluster that does not come up, or for which ctx ends, is stopped again.
+func (s *starter) start(ctx context.Context) (*record.Record, error) {
+	if err := os.MkdirAll(s.place.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	// A file, not a pipe: it must take what the cluster says long after this program has ended.
+	out, err := os.OpenFile(s.place.Output(), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the cluster's output: %w", err)
+	}
+	defer out.Close()
+	cmd := exec.Command(s.program, append([]string{"up", "--name=" + s.place.Name, "--state=" + s.place.Root}, s.args...)...) //nolint:noctx // it outlives ctx
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the end of the terminal is not its end
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the cluster: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	r, err := s.follow(ctx, ended)
+	if err == nil {
+		return r, nil
+	}
+	select {
+	case <-ended:
+	default:
+		_ = cmd.Process.Signal(syscall.SIGTERM) // an ended one needs no signal
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
+		defer cancel()
+		if s.place.WaitFree(wait) != nil {
+			_ = cmd.Process.Kill()
+		}
+	}
+	return nil, err
+}
+
+var progressLine = regexp.MustCompile(`^ *\d+\.\d+s (.*)$`)
+
+// follow passes the cluster's progress on until its ready line.
+func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record, error) {
+	f, err := os.Open(s.place.Output())
+	if err != nil {
+		return nil, fmt.Errorf("read the cluster's output: %w", err)
+	}
+	defer f.Close()
+	limit := time.NewTimer(startLimit)
+	defer limit.Stop()
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	var rest []byte
+	var said []string
+	for {
+		var over error
+		select {
+		case over = <-ended:
+			if over == nil {
+				over = errors.New("it ended")
+			}
+			ended <- over // whoever asks next
+		case <-ctx.Done():
+			return nil, fmt.Errorf("start the cluster: %w", ctx.Err())
+		case <-limit.C:
+			return nil, fmt.Errorf("start the cluster: not ready after %s; the last it said: %s; its log is %s", startLimit, last(said), s.place.Log())
+		case <-ticks.C:
+		}
+		fresh, err := io.ReadAll(f)
+		if err != nil {
+			return nil, fmt.Errorf("read the cluster's output: %w", err)
+		}
+		rest = append(rest, fresh...)
+		for {
+			line, after, ok := bytes.Cut(rest, []byte("\n"))
+			if !ok {
+				break
+			}
+			rest = after
+			text := string(line)
+			if raw, ok := strings.CutPrefix(text, "ready "); ok {
+				r := &record.Record{}
+				if err := json.Unmarshal([]byte(raw), r); err != nil {
+					return nil, fmt.Errorf("read the cluster's ready line: %w", err)
+				}
+				return r, nil
+			}
+			said = append(said, text)
+			if m := progressLine.FindStringSubmatch(text); m != nil {
+				if s.began != nil {
+					s.began()
+					s.began = nil
+				}
+				s.say.done("%s", m[1])
+			}
+		}
+		if over != nil {
+			return nil, fmt.Errorf("the cluster did not start: %s", strings.TrimPrefix(last(said), "kserve-cluster: "))
+		}
+	}
+}
+
+// last is what a program said last, or that it said nothing.
+func last(said []string) string {
+	for i := len(said) - 1; i >= 0; i-- {
+		if text := strings.TrimSpace(said[i]); text != "" {
+			return text
+		}
+	}
+	return "nothing was printed"
+}
