@@ -1,0 +1,128 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+)
+
+// roles in the order in which clients are used to see them judged.
+var roles = []serving.ComponentRole{serving.Predictor, serving.Transformer, serving.Explainer}
+
+var readyCondition = map[serving.ComponentRole]serving.ConditionType{
+	serving.Predictor:   servingv1beta1.PredictorReady,
+	serving.Transformer: servingv1beta1.TransformerReady,
+	serving.Explainer:   servingv1beta1.ExplainerReady,
+}
+
+var routeCondition = map[serving.ComponentRole]serving.ConditionType{
+	serving.Predictor:   servingv1beta1.PredictorRouteReady,
+	serving.Transformer: servingv1beta1.TransformerRouteReady,
+	serving.Explainer:   servingv1beta1.ExplainerRoutesReady,
+}
+
+var configurationCondition = map[serving.ComponentRole]serving.ConditionType{
+	serving.Predictor:   servingv1beta1.PredictorConfigurationReady,
+	serving.Transformer: servingv1beta1.TransformerConfigurationReady,
+	serving.Explainer:   servingv1beta1.ExplainerConfigurationReady,
+}
+
+// dependents are what Ready is made of; the order says whose cause Ready shows.
+var dependents = []serving.ConditionType{servingv1beta1.PredictorReady, servingv1beta1.IngressReady}
+
+// owned are the conditions that this package writes, and takes away when they no longer apply. Others are left as they are.
+var owned = func() map[serving.ConditionType]bool {
+	all := map[serving.ConditionType]bool{
+		serving.ConditionReady: true, servingv1beta1.IngressReady: true, servingv1beta1.RoutesReady: true,
+		servingv1beta1.LatestDeploymentReady: true, servingv1beta1.CanaryPredictorReady: true, servingv1beta1.Stopped: true,
+	}
+	for _, role := range roles {
+		all[readyCondition[role]], all[routeCondition[role]], all[configurationCondition[role]] = true, true, true
+	}
+	return all
+}()
+
+// fact is a condition before it has a type and a time.
+type fact struct {
+	status  corev1.ConditionStatus
+	reason  string
+	message string
+	// weak says that the message knows less than an earlier one with the same reason may have known.
+	weak bool
+}
+
+// conditions is the set that a status ends with: sorted by type, Ready following from its dependents, times of transitions kept.
+type conditions struct {
+	old  []serving.Condition
+	now  metav1.Time
+	list []serving.Condition
+}
+
+func find(list []serving.Condition, kind serving.ConditionType) *serving.Condition {
+	for i := range list {
+		if list[i].Type == kind {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// put sets a condition. An old message that says the same in other figures stays, so that a retry is not a change.
+func (s *conditions) put(kind serving.ConditionType, f fact) {
+	c := serving.Condition{Type: kind, Status: f.status, LastTransitionTime: s.now, Reason: f.reason, Message: bounded(f.message, maxMessage)}
+	if kind != serving.ConditionReady && !slices.Contains(dependents, kind) {
+		c.Severity = serving.SeverityInfo
+	}
+	if old := find(s.old, kind); old != nil && old.Status == c.Status {
+		c.LastTransitionTime = old.LastTransitionTime
+		if old.Reason == c.Reason && old.Message != "" && (f.weak || sameButFigures(old.Message, c.Message)) {
+			c.Message = old.Message
+		}
+	}
+	s.keep(c)
+}
+
+// keep sets a condition as it is.
+func (s *conditions) keep(c serving.Condition) {
+	if have := find(s.list, c.Type); have != nil {
+		*have = c
+		return
+	}
+	s.list = append(s.list, c)
+}
+
+// done closes the set.
+func (s *conditions) done() []serving.Condition {
+	for i := range s.old {
+		if !owned[s.old[i].Type] && find(s.list, s.old[i].Type) == nil {
+			s.list = append(s.list, s.old[i])
+		}
+	}
+	s.put(serving.ConditionReady, s.ready())
+	slices.SortFunc(s.list, func(a, b serving.Condition) int { return strings.Compare(string(a.Type), string(b.Type)) })
+	return s.list
+}
+
+func (s *conditions) ready() fact {
+	worst := fact{status: corev1.ConditionTrue}
+	for _, kind := range dependents {
+		c := find(s.list, kind)
+		if c == nil {
+			s.put(kind, fact{status: corev1.ConditionUnknown})
+			c = find(s.list, kind)
+		}
+		if c.Status == corev1.ConditionFalse && worst.status != corev1.ConditionFalse ||
+			c.Status == corev1.ConditionUnknown && worst.status == corev1.ConditionTrue {
+			worst = fact{status: c.Status, reason: c.Reason, message: c.Message}
+		}
+	}
+	return worst
+}

@@ -1,0 +1,153 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+)
+
+// failureReasons are the reasons that modelStatus.lastFailureInfo may have.
+var failureReasons = map[string]servingv1beta1.FailureReason{
+	string(servingv1beta1.ModelLoadFailed):      servingv1beta1.ModelLoadFailed,
+	string(servingv1beta1.RuntimeUnhealthy):     servingv1beta1.RuntimeUnhealthy,
+	string(servingv1beta1.RuntimeDisabled):      servingv1beta1.RuntimeDisabled,
+	string(servingv1beta1.NoSupportingRuntime):  servingv1beta1.NoSupportingRuntime,
+	string(servingv1beta1.RuntimeNotRecognized): servingv1beta1.RuntimeNotRecognized,
+	string(servingv1beta1.InvalidPredictorSpec): servingv1beta1.InvalidPredictorSpec,
+}
+
+// trouble is a Failure in the words of a condition.
+type trouble struct {
+	reason  string
+	message string
+	role    serving.ComponentRole // empty: the predictor, for want of a better place
+	// event is the reason of the event that tells it; empty for none.
+	event string
+}
+
+func (o *observer) trouble() trouble {
+	var blocked *plan.Blocked
+	var waiting *plan.Waiting
+	switch {
+	case errors.As(o.in.Failure, &blocked):
+		return trouble{reason: blocked.Reason, message: blocked.Message, role: blocked.Role, event: blocked.Reason}
+	case errors.As(o.in.Failure, &waiting):
+		o.lookAgain(waiting.After)
+		return trouble{reason: waiting.Reason, message: waiting.Message}
+	}
+	return trouble{reason: servingv1beta1.ReasonReconcileFailed, message: o.in.Failure.Error(), event: ReasonInternalError}
+}
+
+// undecided is the status of a service that has no plan. What an earlier plan made may serve on; then Ready stays True, and the model's
+// status and LatestDeploymentReady say that the latest edit is not in force.
+func (o *observer) undecided() {
+	t := o.trouble()
+	o.conditions.put(servingv1beta1.Stopped, fact{status: corev1.ConditionFalse})
+	no := fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
+	serves := o.servesOn()
+	if serves {
+		for i := range o.old.Conditions {
+			o.conditions.keep(o.old.Conditions[i])
+		}
+		no.message = "the service serves as before, its latest change does not: " + no.message
+		o.conditions.put(servingv1beta1.LatestDeploymentReady, no)
+	} else {
+		o.conditions.put(servingv1beta1.PredictorReady, no)
+		if t.role == serving.Transformer || t.role == serving.Explainer {
+			o.conditions.put(readyCondition[t.role], no)
+		}
+		if old := o.old.Condition(servingv1beta1.IngressReady); old != nil && old.Status == corev1.ConditionTrue {
+			o.conditions.put(servingv1beta1.IngressReady, fact{status: corev1.ConditionFalse, reason: notRouted(serving.Predictor), message: "the predictor is not ready"})
+		} else if old != nil {
+			o.conditions.keep(*old)
+		}
+	}
+	reason, ok := failureReasons[t.reason]
+	if !ok {
+		return
+	}
+	states := servingv1beta1.ModelRevisionStates{TargetModelState: servingv1beta1.FailedToLoad}
+	if before := o.old.ModelStatus.ModelRevisionStates; serves && before != nil {
+		states.ActiveModelState = before.ActiveModelState
+	}
+	info := o.failureInfo(&finding{failure: reason, message: t.message}, o.old.ModelStatus.LastFailureInfo)
+	o.status.ModelStatus = servingv1beta1.ModelStatus{
+		TransitionStatus: servingv1beta1.InvalidSpec, ModelRevisionStates: &states, LastFailureInfo: info, ModelCopies: o.old.ModelStatus.ModelCopies.DeepCopy(),
+	}
+}
+
+// servesOn says that a service that was ready has kept every workload it was ready with.
+func (o *observer) servesOn() bool {
+	if was := o.old.Condition(serving.ConditionReady); was == nil || was.Status != corev1.ConditionTrue {
+		return false
+	}
+	alive := map[serving.ComponentRole]bool{}
+	for _, d := range o.in.Children.Deployments {
+		role := serving.ComponentRole(d.Labels[serving.LabelComponent])
+		if conditionOf(d, "Available").Status == corev1.ConditionTrue && d.Status.AvailableReplicas > 0 && d.DeletionTimestamp.IsZero() {
+			alive[role] = true
+		}
+	}
+	for _, u := range o.in.Children.Optional {
+		if k := readKnative(u); k != nil && find(k.Conditions, serving.ConditionReady) != nil && find(k.Conditions, serving.ConditionReady).Status == corev1.ConditionTrue {
+			alive[serving.ComponentRole(u.GetLabels()[serving.LabelComponent])] = true
+		}
+	}
+	if len(o.old.Components) == 0 {
+		return alive[serving.Predictor]
+	}
+	for role := range o.old.Components {
+		if !alive[role] {
+			return false
+		}
+	}
+	return true
+}
+
+// applyFailure puts an error of applying where it belongs: at the component whose object it is about, at the route, or at the predictor.
+func (o *observer) applyFailure() {
+	if o.in.Failure == nil {
+		return
+	}
+	t := o.trouble()
+	kind, name := objectOf(o.in.Failure)
+	role := t.role
+	for i := range o.in.Plan.Components {
+		c := &o.in.Plan.Components[i]
+		if role == "" && c.Canary == nil && !routeKinds[kind] && (name == c.Name || c.Workers != nil && (name == c.Workers.Name || name == c.Workers.HeadService || name == c.Workers.Service)) {
+			role = c.Role
+		}
+		if c.Canary != nil && name == c.Name && !routeKinds[kind] {
+			// A canary that cannot be made is told by its own condition.
+			o.conditions.put(servingv1beta1.CanaryPredictorReady, fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message})
+			return
+		}
+	}
+	if role == "" && routeKinds[kind] {
+		return // route() tells it
+	}
+	p := o.parts[role]
+	if p == nil {
+		role = serving.Predictor
+		p = o.parts[role]
+	}
+	if p == nil {
+		return
+	}
+	f := finding{rank: rankContainer, reason: t.reason, message: t.message}
+	if p.status == corev1.ConditionTrue {
+		p.behind = &f
+		return
+	}
+	p.fact = fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
+}
+
+// routeKinds are the kinds by which requests reach a service.
+var routeKinds = map[string]bool{"Ingress": true, "HTTPRoute": true, "VirtualService": true}

@@ -1,0 +1,177 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/observe"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+	"github.com/kserve-go/kserve-go/pkg/testkit/golden"
+)
+
+// noon is when the cases are observed, unless they say otherwise.
+var noon = metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+
+// failure is what a case says about why there is no plan, or what applying it ended with.
+type failure struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Blocked *plan.Blocked `json:"blocked,omitempty"`
+	Waiting *plan.Waiting `json:"waiting,omitempty"`
+	Apply   *applyError   `json:"apply,omitempty"`
+}
+
+type applyError struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
+}
+
+func (e *applyError) Error() string                { return e.Message }
+func (e *applyError) About() (kind, object string) { return e.Kind, e.Name }
+
+type clock struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Now metav1.Time `json:"now"`
+}
+
+// TestFromPodsToStatus observes each case of testdata: in.yaml holds the service, its runtimes, its children and its pods as a cluster shows them.
+func TestFromPodsToStatus(t *testing.T) {
+	golden.Run(t, "testdata/cases", func(t *testing.T, c *golden.Case) {
+		t.Helper()
+		in := read(t, c.Input("in.yaml"))
+		before := in.Service.DeepCopy()
+		got := observe.Service(in)
+		require.Equal(t, before, in.Service, "the input is left as it was")
+		requireSane(t, in, got)
+		out, err := yaml.Marshal(map[string]any{"status": got.Status, "events": got.Events, "requeueAfter": got.RequeueAfter.String()})
+		require.NoError(t, err)
+		c.Want("out.yaml", out)
+	})
+}
+
+// requireSane holds for every input: looked at again, nothing has changed and nothing is told; conditions are sorted and bounded.
+func requireSane(t *testing.T, in observe.Input, got observe.Result) {
+	t.Helper()
+	again := in
+	again.Service = in.Service.DeepCopy()
+	again.Service.Status = *got.Status.DeepCopy()
+	again.Now = metav1.NewTime(in.Now.Add(7 * time.Second))
+	if got.RequeueAfter > 0 && got.RequeueAfter <= 7*time.Second {
+		again.Now = in.Now
+	}
+	second := observe.Service(again)
+	require.Equal(t, got.Status, second.Status, "an unchanged world gives an equal status")
+	require.Empty(t, second.Events, "an unchanged world has no events")
+	for i, c := range got.Status.Conditions {
+		require.LessOrEqual(t, len(c.Message), 500)
+		if i > 0 {
+			require.Less(t, got.Status.Conditions[i-1].Type, c.Type, "sorted, one of a type")
+		}
+	}
+	if ready := got.Status.Condition(serving.ConditionReady); ready != nil && ready.Status == corev1.ConditionTrue {
+		for _, kind := range []serving.ConditionType{servingv1beta1.PredictorReady, servingv1beta1.TransformerReady, servingv1beta1.ExplainerReady, servingv1beta1.IngressReady} {
+			if c := got.Status.Condition(kind); c != nil {
+				require.Equal(t, corev1.ConditionTrue, c.Status, "%s while Ready is True", kind)
+			}
+		}
+	}
+}
+
+// read makes an observation's input of a case: what is planned is what the resolver plans.
+func read(t testing.TB, raw []byte) observe.Input {
+	t.Helper()
+	in := observe.Input{Now: noon}
+	snap := plan.Snapshot{
+		ReadyCanaries: map[string]bool{},
+		Surroundings:  plan.Surroundings{ServiceAccounts: map[string]corev1.ServiceAccount{}, Secrets: map[string]corev1.Secret{}},
+	}
+	var operator corev1.ConfigMap
+	require.NoError(t, yaml.UnmarshalStrict(deploy.Config(), &operator))
+	config := maps.Clone(operator.Data)
+	fail := failure{}
+	for _, doc := range bytes.Split(raw, []byte("\n---\n")) {
+		var meta metav1.TypeMeta
+		require.NoError(t, yaml.Unmarshal(doc, &meta))
+		switch meta.Kind {
+		case "Clock":
+			var c clock
+			strict(t, doc, &c)
+			in.Now = c.Now
+		case "Failure":
+			strict(t, doc, &fail)
+		case "ConfigMap":
+			var c corev1.ConfigMap
+			strict(t, doc, &c)
+			maps.Copy(config, c.Data)
+		case "InferenceService":
+			in.Service = &servingv1beta1.InferenceService{}
+			strict(t, doc, in.Service)
+		case "ServingRuntime":
+			snap.Runtimes = append(snap.Runtimes, servingv1alpha1.ServingRuntime{})
+			strict(t, doc, &snap.Runtimes[len(snap.Runtimes)-1])
+		case "Pod":
+			in.Pods = append(in.Pods, corev1.Pod{})
+			strict(t, doc, &in.Pods[len(in.Pods)-1])
+		case "Deployment":
+			d := &appsv1.Deployment{}
+			strict(t, doc, d)
+			in.Children.Add(d)
+		case "Ingress":
+			i := &networkingv1.Ingress{}
+			strict(t, doc, i)
+			in.Children.Add(i)
+		default:
+			u := &unstructured.Unstructured{}
+			require.NoError(t, yaml.Unmarshal(doc, &u.Object))
+			in.Children.Add(u)
+		}
+	}
+	require.NotNil(t, in.Service)
+	var err error
+	in.Settings, err = settings.Parse(config)
+	require.NoError(t, err)
+	snap.Service = in.Service.DeepCopy()
+	snap.Service.SetDefaults(in.Settings.ServiceDefaults())
+	var planned error
+	in.Plan, planned = resolve.Service(&snap, in.Settings)
+	switch {
+	case fail.Apply != nil:
+		in.Failure = fail.Apply
+		require.NoError(t, planned)
+	case fail.Blocked != nil:
+		in.Failure, in.Plan = fail.Blocked, nil
+	case fail.Waiting != nil:
+		in.Failure, in.Plan = fail.Waiting, nil
+	case planned != nil:
+		in.Failure, in.Plan = planned, nil
+		require.True(t, errors.As(planned, new(*plan.Blocked)) || errors.As(planned, new(*plan.Waiting)))
+	}
+	return in
+}
+
+func strict(t testing.TB, doc []byte, into any) {
+	t.Helper()
+	require.NoError(t, yaml.UnmarshalStrict(doc, into), "%s", doc)
+}

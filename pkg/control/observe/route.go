@@ -1,0 +1,195 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+)
+
+// API groups of optional kinds.
+const (
+	gatewayGroup = gatewayv1.GroupName
+	knativeGroup = "serving.knative.dev"
+	istioGroup   = "networking.istio.io"
+)
+
+// title is a role as reasons spell it.
+func title(role serving.ComponentRole) string {
+	if role == "" {
+		return "InferenceService"
+	}
+	return strings.ToUpper(string(role[:1])) + string(role[1:])
+}
+
+func notRouted(role serving.ComponentRole) string { return title(role) + " ingress not created" }
+
+// ComponentsReady says that every component of a plan serves, which is when routes to it are made or changed.
+func ComponentsReady(in Input) bool {
+	if in.Service == nil || in.Plan == nil || in.Plan.Stopped {
+		return false
+	}
+	o := &observer{in: &in, svc: in.Service, old: &in.Service.Status, parts: map[serving.ComponentRole]*part{}}
+	for i := range in.Plan.Components {
+		if c := &in.Plan.Components[i]; c.Canary == nil {
+			var entry servingv1beta1.ComponentStatus
+			if o.component(c, &entry).status != corev1.ConditionTrue {
+				return false
+			}
+		}
+	}
+	return len(in.Plan.Components) > 0
+}
+
+// route judges how the service is reached, and publishes its URL and address once it can be. They stay while a component recovers.
+func (o *observer) route() {
+	p := o.in.Plan
+	f := o.routable()
+	o.conditions.put(servingv1beta1.IngressReady, f)
+	if f.status != corev1.ConditionTrue {
+		return
+	}
+	if p.Route.URL != "" {
+		o.status.URL = p.Route.URL
+	}
+	if p.Route.Address != "" && (o.status.Address == nil || o.status.Address.URL != p.Route.Address) {
+		o.status.Address = &serving.Address{URL: p.Route.Address}
+	}
+}
+
+// routable is True only if every component serves: what is reached and cannot answer is not ready, whichever component it is.
+func (o *observer) routable() fact {
+	p := o.in.Plan
+	gateway := p.Mode == serving.Standard && o.in.Settings != nil && o.in.Settings.Ingress.EnableGatewayAPI && !p.Route.Internal && !p.Route.Disabled
+	for _, role := range roles {
+		part := o.parts[role]
+		if part == nil || part.status == corev1.ConditionTrue {
+			continue
+		}
+		f := fact{status: corev1.ConditionFalse, reason: notRouted(role), message: "the " + string(role) + " is not ready", weak: part.weak}
+		if role != serving.Predictor && part.message != "" {
+			f.message += ": " + part.message // which is all that Ready says
+		}
+		if gateway {
+			f.reason = title(role) + " Deployment NotReady"
+		}
+		if part.status == corev1.ConditionUnknown {
+			f.status = corev1.ConditionUnknown
+		}
+		return f
+	}
+	if kind, _ := objectOf(o.in.Failure); routeKinds[kind] {
+		t := o.trouble()
+		return fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
+	}
+	switch {
+	case p.Mode == serving.Knative:
+		return o.knativeRoutable()
+	case p.Route.Internal || p.Route.Disabled:
+		return fact{status: corev1.ConditionTrue}
+	case gateway:
+		return o.gatewayRoutable()
+	}
+	ingress := o.in.Children.Ingress(o.svc.Name)
+	if ingress == nil || !ingress.DeletionTimestamp.IsZero() {
+		return fact{status: corev1.ConditionFalse, reason: notRouted(serving.Predictor), message: "Ingress " + o.svc.Name + " does not exist yet"}
+	}
+	return fact{status: corev1.ConditionTrue}
+}
+
+// gatewayRoutable asks every HTTPRoute whether its Gateway took it.
+func (o *observer) gatewayRoutable() fact {
+	was := statusOf(o.old, servingv1beta1.IngressReady) == corev1.ConditionTrue
+	p := o.in.Plan
+	for _, role := range roles {
+		c := p.Component(role)
+		if c == nil {
+			continue
+		}
+		name := c.Name
+		if role == serving.Predictor {
+			name = names.PredictorRoute(o.svc.Name)
+		}
+		if f := o.httpRoute(title(role), name, was); f.status != corev1.ConditionTrue {
+			return f
+		}
+	}
+	if f := o.httpRoute(title(""), o.svc.Name, was); f.status != corev1.ConditionTrue {
+		return f
+	}
+	if p.Route.Path != "" {
+		return o.httpRoute(title(""), names.Fit(o.svc.Name+"-path"), was)
+	}
+	return fact{status: corev1.ConditionTrue}
+}
+
+// httpRoute judges one HTTPRoute by what its parents say of it. An answer that is older than the route counts only for a service that was reached before.
+func (o *observer) httpRoute(who, name string, was bool) fact {
+	no := fact{status: corev1.ConditionFalse}
+	u := o.in.Children.OptionalObject(gatewayGroup, "HTTPRoute", name)
+	if u == nil || u.GetDeletionTimestamp() != nil {
+		no.reason, no.message = who+" Deployment NotReady", "HTTPRoute "+name+" does not exist yet"
+		return no
+	}
+	var s gatewayv1.HTTPRouteStatus
+	if !readStatus(u, &s) || len(s.Parents) == 0 {
+		no.reason, no.message = ReasonParentStatus, who+" HttpRouteNotReady: no Gateway has answered for HTTPRoute "+name+"; see whether the Gateway exists and its controller runs"
+		return no
+	}
+	for i := range s.Parents {
+		parent := &s.Parents[i]
+		accepted := false
+		for _, c := range parent.Conditions {
+			if c.Status == metav1.ConditionFalse {
+				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is False: %s", who, name, parent.ParentRef.Name, c.Type, c.Message)
+				return no
+			}
+			fresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
+			accepted = accepted || c.Type == string(gatewayv1.RouteConditionAccepted) && c.Status == metav1.ConditionTrue && (fresh || was)
+		}
+		if !accepted {
+			no.reason, no.message = ReasonParentStatus, fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parent.ParentRef.Name, name)
+			return no
+		}
+	}
+	return fact{status: corev1.ConditionTrue}
+}
+
+// knativeRoutable follows the URL of the component that requests reach first.
+func (o *observer) knativeRoutable() fact {
+	p := o.in.Plan
+	entry := p.Entry()
+	if entry == nil {
+		return fact{status: corev1.ConditionUnknown}
+	}
+	known := o.status.Components[entry.Role].URL
+	if known == "" {
+		return fact{status: corev1.ConditionUnknown, reason: notRouted(entry.Role), message: "Knative has not given the " + string(entry.Role) + " a URL yet"}
+	}
+	if known != entry.URL {
+		// The plan was made before the URL was known; the next one has it.
+		o.lookAgain(soon)
+		return fact{status: corev1.ConditionUnknown, reason: notRouted(entry.Role), message: "the routes still have to follow the URL that Knative has given"}
+	}
+	if p.Route.Mesh && !p.Route.NoVirtualService && o.in.Children.OptionalObject(istioGroup, "VirtualService", o.svc.Name) == nil {
+		return fact{status: corev1.ConditionFalse, reason: notRouted(entry.Role), message: "VirtualService " + o.svc.Name + " does not exist yet"}
+	}
+	return fact{status: corev1.ConditionTrue}
+}
+
+// readStatus reads the status of an object of an optional kind. What cannot be read is as good as not there.
+func readStatus(u *unstructured.Unstructured, into any) bool {
+	raw, ok := u.Object["status"].(map[string]any)
+	return ok && runtime.DefaultUnstructuredConverter.FromUnstructured(raw, into) == nil
+}
