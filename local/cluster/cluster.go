@@ -17,6 +17,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kserve-go/kserve-go/local/control"
 	"github.com/kserve-go/kserve-go/local/controlplane"
 	"github.com/kserve-go/kserve-go/local/pki"
 	"github.com/kserve-go/kserve-go/local/place"
@@ -59,9 +60,13 @@ func Run(ctx context.Context, o Options, h Hooks) error {
 			return fmt.Errorf("listen for the API server: %w", err)
 		}
 	}
+	auditFlags, err := audit(o)
+	if err != nil {
+		return err
+	}
 	plane, err := controlplane.Start(ctx, controlplane.Options{
 		Dir: o.Place.Dir, PKI: o.Place.Path("pki"), Kubeconfig: insideKubeconfig(o), Listener: listener, Server: inside,
-		Advertise: advertise, ServiceRange: ServiceRange, ExtraAPI: o.ExtraAPI, NoControllers: o.NoControllers, Volumes: true, Progress: h.Progress,
+		Advertise: advertise, ServiceRange: ServiceRange, ExtraAPI: append(auditFlags, o.ExtraAPI...), NoControllers: o.NoControllers, Volumes: true, Progress: h.Progress,
 	})
 	if err != nil {
 		return err
@@ -75,7 +80,7 @@ func Run(ctx context.Context, o Options, h Hooks) error {
 }
 
 func serve(ctx context.Context, o Options, h Hooks, node *nodeSide, plane *controlplane.ControlPlane, started time.Time) error {
-	record := place.Record{Name: o.Place.Name, Kubeconfig: o.Place.Path("kubeconfig"), Server: o.Server, State: o.Place.Dir, PID: os.Getpid(), Node: o.Node}
+	record := place.Record{Name: o.Place.Name, Kubeconfig: o.Place.Path("kubeconfig"), Server: o.Server, State: o.Place.Dir, PID: os.Getpid(), Node: o.Node, AuditLog: o.AuditLog}
 	failed := make(<-chan error)
 	if node != nil {
 		if err := node.start(ctx); err != nil {
@@ -85,6 +90,17 @@ func serve(ctx context.Context, o Options, h Hooks, node *nodeSide, plane *contr
 		failed = node.failed
 		h.Progress("node")
 	}
+	orders := make(chan error, 1)
+	ordersCtx, stopOrders := context.WithCancel(ctx)
+	defer stopOrders()
+	go func() {
+		orders <- control.Serve(ordersCtx, o.Place.Path(control.Socket), func(ctx context.Context, order control.Order) error {
+			if order.Name != control.RestartAPIServer {
+				return fmt.Errorf("unknown order %q", order.Name)
+			}
+			return plane.RestartAPIServer(ctx, order.For)
+		})
+	}()
 	record.StartSeconds = time.Since(started).Seconds()
 	if err := h.Ready(record); err != nil {
 		return err
@@ -95,6 +111,8 @@ func serve(ctx context.Context, o Options, h Hooks, node *nodeSide, plane *contr
 	select {
 	case <-ctx.Done():
 		return nil
+	case err := <-orders:
+		return err
 	case err := <-failed:
 		return fmt.Errorf("node: %w", err)
 	case <-plane.Failed():

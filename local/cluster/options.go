@@ -49,6 +49,8 @@ type Options struct {
 	KubeletTimes bool `json:"kubeletTimes,omitempty"`
 	// NoControllers leaves out controller manager and scheduler; only without a node.
 	NoControllers bool `json:"noControllers,omitempty"`
+	// AuditLog is where the API server notes each answer; empty for nowhere.
+	AuditLog string `json:"auditLog,omitempty"`
 	// ExtraAPI are more flags of the API server.
 	ExtraAPI []string `json:"extraAPI,omitempty"`
 	// Verbosity is that of the log of Kubernetes.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kserve-go/kserve-go/local/cluster"
+	"github.com/kserve-go/kserve-go/local/control"
 	"github.com/kserve-go/kserve-go/local/gate"
 	"github.com/kserve-go/kserve-go/local/image"
 	"github.com/kserve-go/kserve-go/local/launch"
@@ -36,6 +38,7 @@ const usage = `kserve-cluster: Kubernetes on one machine, without containers
   kserve-cluster status      print the record of a running cluster as JSON
   kserve-cluster kubeconfig  print the path of its kubeconfig
   kserve-cluster kubectl ... Kubernetes' own kubectl, for this cluster
+  kserve-cluster restart-apiserver      cut every connection, end the API server and start another; --for says how long it is away
   kserve-cluster load REF DIR           make an OCI layout, or a folder with an image's files, the image REF
   kserve-cluster forward LOCAL TARGET   carry a port of this machine to host:port inside
 
@@ -67,6 +70,8 @@ func Run(ctx context.Context, args []string, s Streams) error {
 		return forward(ctx, args, s)
 	case "load":
 		return load(args, s)
+	case control.RestartAPIServer:
+		return restartAPIServer(ctx, args, s)
 	case "kubectl":
 		return kubectl(args, s)
 	case sandbox.ClusterCommand:
@@ -75,7 +80,7 @@ func Run(ctx context.Context, args []string, s Streams) error {
 		fmt.Fprint(s.Out, usage)
 		return nil
 	default:
-		return fmt.Errorf("unknown command %q: want up, down, status, kubeconfig, load, kubectl or forward", name)
+		return fmt.Errorf("unknown command %q: want up, down, status, kubeconfig, load, kubectl, forward or restart-apiserver", name)
 	}
 }
 
@@ -120,6 +125,7 @@ func up(ctx context.Context, args []string, s Streams) error {
 	flags.BoolVar(&o.Discard, "discard", false, "throw the state away when the cluster stops")
 	flags.BoolVar(&stdin, "stdin-lifeline", false, "stop when standard input ends: a test that holds the other end of a pipe leaves nothing behind, however it ends")
 	flags.BoolVar(&quiet, "quiet", false, "print no progress")
+	flags.StringVar(&o.Cluster.AuditLog, "audit-log", "", "file that the API server adds a line of JSON to for each answer: who, what, which code")
 	flags.StringArrayVar(&o.Cluster.ExtraAPI, "api-flag", nil, "one more flag of the API server, as --name=value; may be repeated")
 	flags.StringArrayVar(&o.Cluster.Images, "images", nil, "file with an image map; may be repeated, later ones win")
 	flags.StringVar(&o.Cluster.NodeName, "node-name", "local", "name of the node")
@@ -138,6 +144,11 @@ func up(ctx context.Context, args []string, s Streams) error {
 		return err
 	}
 	o.Cluster.Place, o.Cluster.Node = p, !noNode
+	if o.Cluster.AuditLog != "" {
+		if o.Cluster.AuditLog, err = filepath.Abs(o.Cluster.AuditLog); err != nil {
+			return fmt.Errorf("resolve audit log: %w", err)
+		}
+	}
 	if quiet {
 		o.Err = io.Discard
 	}
@@ -279,6 +290,31 @@ func forward(ctx context.Context, args []string, s Streams) error {
 	}
 	fmt.Fprintln(s.Out, l.Addr())
 	return gate.Forward(ctx, l, p.Path("gate.sock"), flags.Arg(1))
+}
+
+// restartAPIServer returns when the new one is ready.
+func restartAPIServer(ctx context.Context, args []string, s Streams) error {
+	var t target
+	var away time.Duration
+	flags := newFlags(control.RestartAPIServer, s)
+	t.bind(flags)
+	flags.DurationVar(&away, "for", 0, "how long nobody answers between the end of one and the start of the other")
+	if err := flags.Parse(args); err != nil {
+		return ignoreHelp(err)
+	}
+	p, err := t.place()
+	if err != nil {
+		return err
+	}
+	if _, err := running(p); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := control.Send(ctx, p.Path(control.Socket), control.Order{Name: control.RestartAPIServer, For: away}); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "the API server was away for %.1f s\n", time.Since(began).Seconds())
+	return nil
 }
 
 // load works whether the cluster runs or not: the map is read for each container that starts.

@@ -56,10 +56,14 @@ type Options struct {
 
 // ControlPlane is what Start started.
 type ControlPlane struct {
+	options Options
 	group   *errgroup.Group
 	stops   []func()
 	stopped sync.Once
 	failed  chan struct{}
+
+	mu  sync.Mutex // one restart at a time, and none after Stop
+	api *apiServer
 }
 
 // Start brings the parts up in order and returns when the API server is ready. Stop ends them in reverse order.
@@ -67,7 +71,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	// The parts end in order, by Stop, and not all at once with the caller's context.
 	base := context.WithoutCancel(ctx)
 	group, gctx := errgroup.WithContext(base)
-	c := &ControlPlane{group: group, failed: make(chan struct{})}
+	c := &ControlPlane{options: o, group: group, failed: make(chan struct{})}
 	context.AfterFunc(gctx, func() { close(c.failed) })
 
 	endpoint, err := c.startEtcd(ctx, o)
@@ -75,7 +79,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		return nil, errors.Join(err, c.Stop())
 	}
 	o.Progress("etcd")
-	if err := c.startAPIServer(base, o, endpoint); err != nil {
+	if err := c.openAPIServer(base, endpoint); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	if err := c.waitReady(ctx, o); err != nil {
@@ -112,8 +116,8 @@ func (c *ControlPlane) Stop() error {
 	return err
 }
 
-// part runs one component in the group; its stop cancels it and waits, but not for ever.
-func (c *ControlPlane) part(ctx context.Context, name string, run func(context.Context) error) {
+// part runs one component in the group; stop cancels it and waits.
+func (c *ControlPlane) part(ctx context.Context, name string, run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	c.group.Go(func() error {
@@ -126,10 +130,10 @@ func (c *ControlPlane) part(ctx context.Context, name string, run func(context.C
 		}
 		return nil
 	})
-	c.stops = append(c.stops, func() {
+	return func() {
 		cancel()
 		<-done
-	})
+	}
 }
 
 func (c *ControlPlane) waitReady(ctx context.Context, o Options) error {

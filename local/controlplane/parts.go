@@ -5,20 +5,14 @@ package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
-	"go.etcd.io/etcd/server/v3/embed"
 	"k8s.io/client-go/tools/cache"
 	cliflag "k8s.io/component-base/cli/flag"
-	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	apioptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	controlleroptions "k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -46,35 +40,6 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}
 	return b, nil
-}
-
-// startEtcd listens on unix sockets only: no port can collide, and nobody else can reach it.
-func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error) {
-	cfg := embed.NewConfig()
-	cfg.Dir = filepath.Join(o.Dir, "etcd")
-	cfg.Logger, cfg.LogLevel = "zap", "error"
-	cfg.LogOutputs = []string{filepath.Join(o.Dir, "etcd.log")}
-	cfg.UnsafeNoFsync = true // a development cluster may lose its last second when the machine loses power
-	clients := url.URL{Scheme: "unix", Path: filepath.Join(o.Dir, "etcd.sock")}
-	peers := url.URL{Scheme: "unix", Path: filepath.Join(o.Dir, "etcd-peer.sock")}
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peers}, []url.URL{peers}
-	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	e, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return "", fmt.Errorf("start etcd in %s: %w", cfg.Dir, err)
-	}
-	c.stops = append(c.stops, e.Close)
-	select {
-	case <-e.Server.ReadyNotify():
-	case err := <-e.Err():
-		return "", fmt.Errorf("start etcd: %w", err)
-	case <-e.Server.StopNotify():
-		return "", errors.New("etcd stopped before it was ready")
-	case <-ctx.Done():
-		return "", fmt.Errorf("wait for etcd: %w", ctx.Err())
-	}
-	return clients.String(), nil
 }
 
 func apiArgs(o Options, etcd string) []string {
@@ -105,30 +70,6 @@ func apiArgs(o Options, etcd string) []string {
 	return append(args, o.ExtraAPI...)
 }
 
-func (c *ControlPlane) startAPIServer(ctx context.Context, o Options, etcd string) error {
-	options := apioptions.NewServerRunOptions()
-	addr, ok := o.Listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return fmt.Errorf("API server listener: want TCP, got %s", o.Listener.Addr().Network())
-	}
-	if err := parse("API server", options.Flags(), append(apiArgs(o, etcd), fmt.Sprintf("--secure-port=%d", addr.Port))); err != nil {
-		return err
-	}
-	options.SecureServing.Listener = o.Listener
-	if err := options.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
-		return fmt.Errorf("set feature gates: %w", err)
-	}
-	completed, err := options.Complete(ctx)
-	if err != nil {
-		return fmt.Errorf("complete API server options: %w", err)
-	}
-	if err := errors.Join(completed.Validate()...); err != nil {
-		return fmt.Errorf("check API server options: %w", err)
-	}
-	c.part(ctx, "API server", func(ctx context.Context) error { return apiserver.Run(ctx, completed) })
-	return nil
-}
-
 func (c *ControlPlane) startControllers(ctx context.Context, o Options) error {
 	options, err := controlleroptions.NewKubeControllerManagerOptions()
 	if err != nil {
@@ -155,7 +96,7 @@ func (c *ControlPlane) startControllers(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("configure controller manager: %w", err)
 	}
-	c.part(ctx, "controller manager", func(ctx context.Context) error { return controllers.Run(ctx, config.Complete()) })
+	c.stops = append(c.stops, c.part(ctx, "controller manager", func(ctx context.Context) error { return controllers.Run(ctx, config.Complete()) }))
 	return nil
 }
 
@@ -174,7 +115,7 @@ func (c *ControlPlane) startScheduler(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("set up scheduler: %w", err)
 	}
-	c.part(ctx, "scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, config, sched) })
+	c.stops = append(c.stops, c.part(ctx, "scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, config, sched) }))
 	return nil
 }
 
