@@ -86,7 +86,7 @@ test-cluster-binaries: cluster-binary images
 	@CGO_ENABLED=0 go test -c -vet=off -o $(BIN)/cluster.test ./test/cluster
 
 .PHONY: parity
-parity: ## Compare rendered objects with the recorded ones of PARITY_DIR
+parity: cluster-binary ## Controller and webhook on an API server: compare what they make of the recorded inputs of PARITY_DIR with the recorded outcomes
 	@go run ./test/parity/cmd -dir $(PARITY_DIR)
 
 .PHONY: test-clients
@@ -116,14 +116,19 @@ generate: rbac ## Regenerate deepcopy, CRDs, roles and protobuf code
 	@cd pkg/apis && go run ./internal/crdtrim $(BIN)/crd $(CURDIR)/deploy/crd
 	@cd proto && $(TOOL) buf generate
 
-# Who calls says what the call needs: the roles are collected from +kubebuilder:rbac marks.
-CONTROLLER_CODE := $(wildcard pkg/control/apply pkg/control/gather pkg/control/manager pkg/control/observe pkg/control/reconcile)
-RBAC := $(TOOL) controller-gen output:rbac:dir=deploy/base/rbac rbac:headerFile=deploy/base/rbac/header.txt
+# Whoever calls the API server says what the call needs in a +kubebuilder:rbac mark beside it. controller-gen does not see marks in the
+# comments of functions, so that they are collected for it first.
+CONTROLLER_CODE := $(wildcard $(addprefix pkg/control/,apply gather manager observe reconcile))
+define role
+	@mkdir -p $(BIN)/_marks/$(1)
+	@{ echo 'package marks'; echo; grep -rh --include='*.go' '^// +kubebuilder:rbac:' $(2) | sort -u; } > $(BIN)/_marks/$(1)/marks.go
+	@$(TOOL) controller-gen rbac:roleName=kserve-$(1)-role,fileName=$(3),headerFile=deploy/base/rbac/header.txt paths=./bin/_marks/$(1) output:rbac:dir=deploy/base/rbac
+endef
 
 .PHONY: rbac
 rbac: ## Regenerate the roles of controller and webhook
-	@$(RBAC),roleName=kserve-manager-role,fileName=controller-role.yaml $(CONTROLLER_CODE:%=paths=./%/...)
-	@$(RBAC),roleName=kserve-webhook-role,fileName=webhook-role.yaml paths=./pkg/control/admit/...
+	$(call role,manager,$(CONTROLLER_CODE),controller-role.yaml)
+	$(call role,webhook,pkg/control/admit,webhook-role.yaml)
 
 # The linter loads packages in the workspace, where `go tool -modfile` may not run: it is built first.
 $(BIN)/golangci-lint: tools/go.mod tools/go.sum
