@@ -3,6 +3,8 @@
 
 package handoff
 
+import "strconv"
+
 // The router's command line and environment, set by the InferenceGraph renderer.
 const (
 	// FlagGraphJSON carries a Graph as JSON.
@@ -66,4 +68,47 @@ type GraphTimeouts struct {
 	ServerWrite   *int64 `json:"serverWrite,omitempty"`
 	ServerIdle    *int64 `json:"serverIdle,omitempty"`
 	ServiceClient *int64 `json:"serviceClient,omitempty"`
+}
+
+// MaxGraphCalls bounds what one request may set off: in a graph of shared nodes the calls can double with every node.
+const MaxGraphCalls = 1000
+
+// StepKey is the name of a step in the answer of an Ensemble: its own, or else its place.
+func StepKey(name string, place int) string {
+	if name != "" {
+		return name
+	}
+	return strconv.Itoa(place)
+}
+
+// Calls is how many services one request reaches at the most, counted up to just above MaxGraphCalls. A graph that leads back to
+// itself has more than that.
+func (g Graph) Calls() int {
+	const unfinished = -1
+	known := map[string]int{}
+	var count func(name string) int
+	count = func(name string) int {
+		switch have, ok := known[name]; {
+		case ok && have == unfinished:
+			return MaxGraphCalls + 1
+		case ok:
+			return have
+		}
+		known[name] = unfinished
+		node, total := g.Nodes[name], 0
+		for _, s := range node.Steps {
+			one := 1
+			if s.NodeName != "" {
+				one = count(s.NodeName)
+			}
+			if node.RouterType == Switch || node.RouterType == Splitter {
+				total = max(total, one)
+			} else {
+				total = min(total+one, MaxGraphCalls+1)
+			}
+		}
+		known[name] = total
+		return total
+	}
+	return count(RootNode)
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -225,6 +226,16 @@ func readImage(r *Ref, rest string) error {
 	}
 	return nil
 }
+
+// BuiltInSchemes returns the schemes of models that reach a pod in every installation, in the order in which messages list them:
+// those that are mounted, and those that the storage initializer fetches from without a storage container that says so.
+func BuiltInSchemes() []string {
+	return []string{"s3", "gs", "hf", "pvc", "oci", "oci+native", "oci+modelcar", "oci+fetch", "https", "http", "file", "hdfs", "webhdfs"}
+}
+
+// IsBuiltIn reports whether the model reaches a pod in every installation. Everything else needs a ClusterStorageContainer that
+// lists it.
+func (r Ref) IsBuiltIn() bool { return r.Scheme == "" || slices.Contains(BuiltInSchemes(), r.Scheme) }
 
 // Image returns the reference of an OCI model without its scheme, as a container's image field takes it.
 func (r Ref) Image() string {

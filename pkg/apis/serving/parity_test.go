@@ -119,6 +119,12 @@ func newAdmission(t *testing.T, serializer *kjson.Serializer, dir string) *admis
 	}
 	a.defaults.NoServiceAccountToken = config.Security.AutoMountServiceAccountToken != nil && !*config.Security.AutoMountServiceAccountToken
 	a.rules.Mode = a.defaults.Mode
+	// What an installation ships beside the runtimes: one storage container.
+	var shipped v1alpha1.ClusterStorageContainer
+	data, err := json.Marshal(documents(t, "../../../deploy/config/storagecontainer.yaml")[0])
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &shipped))
+	a.rules.StorageFormats = shipped.Spec.SupportedURIFormats
 	return a
 }
 

@@ -324,7 +324,7 @@ func TestWhatCannotBeServedIsBlockedWithAFix(t *testing.T) {
 		says     string
 	}{
 		"nothing to serve":  {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.Model = nil }, says: "set spec.predictor.model"},
-		"an unknown scheme": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.Model.StorageURI = new("foo://x") }, says: `storageUri "foo://x" is not supported: use gs://`},
+		"an unknown scheme": {change: func(svc *servingv1beta1.InferenceService) { svc.Spec.Predictor.Model.StorageURI = new("foo://x") }, says: `storageUri "foo://x" is not supported: use one of s3, gs`},
 		"two places for one model": {change: func(svc *servingv1beta1.InferenceService) {
 			svc.Spec.Predictor.Model.Storage = &servingv1beta1.ModelStorageSpec{StorageSpec: servingv1beta1.StorageSpec{Path: new("p")}}
 		}, says: "keep one"},

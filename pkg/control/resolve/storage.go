@@ -6,7 +6,6 @@ package resolve
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -120,8 +119,6 @@ func (r *resolver) bringsMany(name string) bool {
 	return false
 }
 
-var azureBlob = regexp.MustCompile(`^https://[^/]+\.blob\.core\.windows\.net/.+`)
-
 // accept says how a URI reaches the pod and by which ClusterStorageContainer, or that nothing brings it.
 func (r *resolver) accept(uri, named string) (how, container string, err error) {
 	if scheme, _, ok := strings.Cut(uri, "://"); ok && (scheme == "oci" || strings.HasPrefix(scheme, "oci+")) {
@@ -137,15 +134,15 @@ func (r *resolver) accept(uri, named string) (how, container string, err error) 
 	case found != nil:
 		return "brought by ClusterStorageContainer " + found.Name, found.Name, nil
 	}
-	if !strings.Contains(uri, "://") || azureBlob.MatchString(uri) {
+	ref, err := modelref.Parse(uri)
+	switch {
+	case err != nil:
+		return "", "", unsupported("%v", err)
+	case ref.IsBuiltIn():
 		return "brought by the storage initializer", "", nil
 	}
-	for _, prefix := range []string{"gs://", "s3://", "file://", "https://", "http://", "hdfs://", "webhdfs://", "hf://"} {
-		if strings.HasPrefix(uri, prefix) {
-			return "brought by the storage initializer", "", nil
-		}
-	}
-	return "", "", unsupported("storageUri %q is not supported: use gs://, s3://, pvc://, file://, http(s)://, hdfs://, webhdfs://, hf:// or oci://, or create a ClusterStorageContainer that lists its prefix", modelref.Redact(uri))
+	return "", "", unsupported("storageUri %q is not supported: use one of %s, or create a ClusterStorageContainer that lists %s://",
+		modelref.Redact(uri), strings.Join(modelref.BuiltInSchemes(), ", "), ref.Scheme)
 }
 
 func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err error) {

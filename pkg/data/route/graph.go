@@ -54,8 +54,8 @@ func Compile(g handoff.Graph) (*Graph, error) {
 	case len(c.faults) == 0:
 		if cycle := findCycle(root, nil, map[*node]bool{}); cycle != "" {
 			c.fault("nodes: %s is a cycle: a request would never end", cycle)
-		} else if n := calls(root, map[*node]int{}); n > maxCalls {
-			c.fault("nodes: one request would make more than %d calls: nodes that call the same node twice double them", maxCalls)
+		} else if g.Calls() > handoff.MaxGraphCalls {
+			c.fault("nodes: one request would make more than %d calls: nodes that call the same node twice double them", handoff.MaxGraphCalls)
 		}
 	}
 	if len(c.faults) > 0 {
@@ -88,11 +88,8 @@ func (c *compiler) compile(name string) {
 	for i, s := range spec.Steps {
 		at := fmt.Sprintf("nodes.%s.steps[%d]", name, i)
 		out := step{
-			key: s.Name, response: s.Data == handoff.DataResponse, remap: s.MapPredictionsToInstances,
+			key: handoff.StepKey(s.Name, i), response: s.Data == handoff.DataResponse, remap: s.MapPredictionsToInstances,
 			condition: s.Condition, hard: s.Dependency == handoff.DependencyHard,
-		}
-		if out.key == "" {
-			out.key = fmt.Sprint(i)
 		}
 		c.target(at, s, &out)
 		if spec.RouterType == handoff.Splitter {
@@ -152,30 +149,6 @@ func findCycle(n *node, above []*node, done map[*node]bool) string {
 	}
 	done[n] = true
 	return ""
-}
-
-// maxCalls bounds what one request may set off: in a graph of shared nodes the calls can double with every node.
-const maxCalls = 1000
-
-// calls is how many services one request reaches at the most, counted up to just above maxCalls. The graph has no cycle.
-func calls(n *node, known map[*node]int) int {
-	if have, ok := known[n]; ok {
-		return have
-	}
-	total := 0
-	for _, s := range n.steps {
-		one := 1
-		if s.child != nil {
-			one = calls(s.child, known)
-		}
-		if n.kind == handoff.Switch || n.kind == handoff.Splitter {
-			total = max(total, one)
-		} else {
-			total = min(total+one, maxCalls+1)
-		}
-	}
-	known[n] = total
-	return total
 }
 
 // pick chooses a Splitter's step for a number in [0, 100).

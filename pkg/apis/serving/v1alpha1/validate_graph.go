@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
@@ -39,7 +40,25 @@ func (g *InferenceGraph) Validate() (field.ErrorList, []serving.Warning) {
 		more, odd := g.validateNode(nodes.Key(name), g.Spec.Nodes[name])
 		faults, warnings = append(faults, more...), append(warnings, odd...)
 	}
-	return append(faults, g.cycles(nodes)...), warnings
+	cycles := g.cycles(nodes)
+	if len(cycles) == 0 && g.handed().Calls() > handoff.MaxGraphCalls {
+		faults = append(faults, field.Invalid(nodes.Key(GraphRootNode), GraphRootNode, fmt.Sprintf(
+			"one request would call services more than %d times, because nodes that call the same node twice double the calls; let fewer steps share nodes", handoff.MaxGraphCalls)))
+	}
+	return append(faults, cycles...), warnings
+}
+
+// handed is the graph as the router reads it, as far as it says who calls whom.
+func (g *InferenceGraph) handed() handoff.Graph {
+	out := handoff.Graph{Nodes: make(map[string]handoff.GraphNode, len(g.Spec.Nodes))}
+	for name, node := range g.Spec.Nodes {
+		steps := make([]handoff.GraphStep, len(node.Steps))
+		for i := range node.Steps {
+			steps[i].NodeName = node.Steps[i].NodeName
+		}
+		out.Nodes[name] = handoff.GraphNode{RouterType: string(node.RouterType), Steps: steps}
+	}
+	return out
 }
 
 // ValidateUpdate returns what is wrong with a change of a graph. Faults that the stored graph has too are warnings.
@@ -60,6 +79,9 @@ func (g *InferenceGraph) validateNode(path *field.Path, node InferenceRouter) (f
 		faults = append(faults, field.Required(path.Child("steps"), "a node needs at least one step, and the router does not start without; add one"))
 	}
 	names, sum, unweighted := map[string]bool{}, int64(0), false
+	if node.RouterType == Ensemble {
+		faults = append(faults, ensembleKeys(path.Child("steps"), node.Steps)...)
+	}
 	for i := range node.Steps {
 		step, at := &node.Steps[i], path.Child("steps").Index(i)
 		faults = append(faults, g.validateStep(at, step)...)
@@ -86,6 +108,24 @@ func (g *InferenceGraph) validateNode(path *field.Path, node InferenceRouter) (f
 		faults = append(faults, field.Invalid(path.Child("steps"), sum, "the weights of a Splitter must sum up to 100; change a weight"))
 	}
 	return faults, warnings
+}
+
+// ensembleKeys refuses a step that is called what another step without a name is called in the answer: its place.
+func ensembleKeys(path *field.Path, steps []InferenceStep) field.ErrorList {
+	var faults field.ErrorList
+	unnamed := map[string]int{}
+	for i := range steps {
+		if steps[i].StepName == "" {
+			unnamed[handoff.StepKey("", i)] = i
+		}
+	}
+	for i := range steps {
+		if other, taken := unnamed[steps[i].StepName]; taken {
+			faults = append(faults, field.Invalid(path.Index(i).Child("name"), steps[i].StepName, fmt.Sprintf(
+				"is what %s is called in the answer of an Ensemble, because it has no name; choose another, or give that step one", path.Index(other))))
+		}
+	}
+	return faults
 }
 
 func (g *InferenceGraph) validateStep(path *field.Path, step *InferenceStep) field.ErrorList {

@@ -4,6 +4,7 @@
 package v1alpha1_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -135,6 +136,15 @@ func TestRuntimeWithoutMainContainerIsOdd(t *testing.T) {
 
 func graph(nodes string) string { return "{metadata: {name: g}, spec: {nodes: {" + nodes + "}}}" }
 
+// doubling is a graph of n ensembles, each of which calls the next one twice.
+func doubling(n int) string {
+	nodes := "root: {routerType: Ensemble, steps: [{nodeName: n1}, {nodeName: n1}]}"
+	for i := 1; i < n; i++ {
+		nodes += fmt.Sprintf(", n%d: {routerType: Ensemble, steps: [{nodeName: n%d}, {nodeName: n%d}]}", i, i+1, i+1)
+	}
+	return nodes + fmt.Sprintf(", n%d: {routerType: Sequence, steps: [{serviceName: s}]}", n)
+}
+
 func TestValidateGraph(t *testing.T) {
 	t.Parallel()
 	const right = "root: {routerType: Sequence, steps: [{serviceName: a}]}"
@@ -160,6 +170,8 @@ func TestValidateGraph(t *testing.T) {
 		"shares are all of it":          {splitter(", weight: 80", ", weight: 30"), splitter(", weight: 70", ", weight: 30"), "spec.nodes[root].steps", "sum up to 100"},
 		"a graph does not go round":     {graph("root: {routerType: Sequence, steps: [{nodeName: a}]}, a: {routerType: Sequence, steps: [{nodeName: b}]}, b: {routerType: Sequence, steps: [{serviceName: s}, {nodeName: a}]}"), graph("root: {routerType: Sequence, steps: [{nodeName: a}, {nodeName: b}]}, a: {routerType: Sequence, steps: [{nodeName: b}]}, b: {routerType: Sequence, steps: [{serviceName: s}]}"), "spec.nodes[b].steps[1].nodeName", "leads back to a"},
 		"a node does not call itself":   {graph("root: {routerType: Sequence, steps: [{nodeName: root}]}"), graph(right), "spec.nodes[root].steps[0].nodeName", "leads back to root"},
+		"calls do not double for ever":  {graph(doubling(11)), graph(doubling(9)), "spec.nodes[root]", "more than 1000 times"},
+		"an answer's parts have names":  {graph("root: {routerType: Ensemble, steps: [{serviceName: a, name: '1'}, {serviceName: b}]}"), graph("root: {routerType: Ensemble, steps: [{serviceName: a, name: '0x'}, {serviceName: b}, {serviceName: c, name: '2'}]}"), "spec.nodes[root].steps[0].name", "steps[1]"},
 		"replicas are ordered":          {"{metadata: {name: g}, spec: {minReplicas: 3, maxReplicas: 2, nodes: {" + right + "}}}", "{metadata: {name: g}, spec: {minReplicas: 3, nodes: {" + right + "}}}", "spec.minReplicas", "lower it"},
 	}
 	for name, test := range tests {

@@ -78,9 +78,9 @@ func (v *validator) uri(at *field.Path, uri string) {
 	switch {
 	case errors.As(err, &fault):
 		v.add(field.Invalid(at, modelref.Redact(uri), fault.Rule+"; "+fault.Fix))
-	case ref.Store == modelref.Other && !v.supported(uri):
+	case !ref.IsBuiltIn() && !v.supported(uri):
 		v.add(field.Invalid(at, modelref.Redact(uri), fmt.Sprintf(
-			"the scheme %q is not known; use one of %s, or add a ClusterStorageContainer for it", ref.Scheme, strings.Join(modelref.Schemes(), ", "))))
+			"nothing fetches the scheme %q here; use one of %s, or add a ClusterStorageContainer that lists it", ref.Scheme, strings.Join(modelref.BuiltInSchemes(), ", "))))
 	case v.rules.NoOCI && ref.Store == modelref.OCI && ref.Mode != modelref.OCIConfigured:
 		v.add(field.Invalid(at, modelref.Redact(uri), "models in images are switched off by the operator; switch them on in the ConfigMap's storageInitializer, or write oci://"))
 	case ref.IsRelative():
