@@ -141,9 +141,42 @@ func normalise(o doc, namespace string) doc {
 			delete(spec, "clusterIP")
 			delete(spec, "clusterIPs")
 		}
+		for _, p := range items(spec, "ports") {
+			delete(p, "nodePort")
+		}
 	}
-	delete(o, "status")
+	if data, ok := o["data"].(doc); ok && o["kind"] == "Secret" {
+		keys := []any{}
+		for _, k := range slices.Sorted(maps.Keys(data)) {
+			keys = append(keys, k)
+		}
+		o["data"] = keys
+	}
+	if !statusKinds()[fmt.Sprint(o["kind"])] {
+		delete(o, "status") // it is simulated
+	}
+	plainStatus(child(o, "status"))
 	return o
+}
+
+func statusKinds() map[string]bool {
+	return set("InferenceService", "InferenceGraph", "TrainedModel", "LLMInferenceService")
+}
+
+// plainStatus drops what a status says about times and in words.
+func plainStatus(status doc) {
+	delete(status, "observedGeneration")
+	for _, c := range items(status, "conditions") {
+		for _, k := range []string{"message", "lastTransitionTime", "lastUpdateTime", "observedGeneration"} {
+			delete(c, k)
+		}
+	}
+	info := child(child(status, "modelStatus"), "lastFailureInfo")
+	for k := range info {
+		if k != "reason" && k != "exitCode" {
+			delete(info, k)
+		}
+	}
 }
 
 func walk(v any, namespace string) any {

@@ -1,10 +1,11 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package parity compares the objects that the planner renders with those that the reference control plane really made, case by case.
+// Package parity compares what our control plane makes of recorded inputs with what the reference control plane made of them, case by
+// case: on a real API server with our controller and webhook, or, in pure mode, only what the planner renders.
 //
 // Called by: make parity (test/parity/cmd), go test.
-// Next: docs/differences.md, which says where we are right not to agree.
+// Next: docs/differences.md, which says where we are right not to agree; pkg/testkit/cluster.
 package parity
 
 import (
@@ -13,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,11 +30,6 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// namespaceOf is the namespace of a case; outcomes say NS. Its name shows in hosts, so it must be short.
-func namespaceOf(name string) string {
-	return strings.TrimRight(("p-" + name)[:min(len(name)+2, 40)], "-")
-}
-
 // outOfScopeError is a case about a kind that the planner does not cover yet.
 type outOfScopeError struct{ what string }
 
@@ -42,38 +37,24 @@ func (e *outOfScopeError) Error() string { return e.what }
 
 // Result is the verdict on one case.
 type Result struct {
-	Name       string
+	Name string
+	// OutOfScope is the rule that puts the case out of scope; Ran says that it ran all the same.
 	OutOfScope string
+	Ran        bool
 	Problems   []string
 	Outcome    Outcome
 }
 
-// Run judges every case of a folder that holds cases/ and, optionally, differences.yaml.
-func Run(dir string) ([]Result, error) {
-	diffs := struct {
-		Cases map[string]Difference `json:"cases"`
-	}{}
-	raw, err := os.ReadFile(filepath.Join(dir, "differences.yaml"))
-	switch {
-	case err == nil:
-		if err := yaml.Unmarshal(raw, &diffs); err != nil {
-			return nil, fmt.Errorf("read differences.yaml: %w", err)
-		}
-	case !errors.Is(err, os.ErrNotExist):
-		return nil, err
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, "cases"))
+// RunPure judges what the planner renders, without an API server: the kinds that it makes, and no status.
+func RunPure(dir string) ([]Result, error) {
+	cases, err := load(dir)
 	if err != nil {
 		return nil, err
 	}
 	var results []Result
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		r := Result{Name: e.Name()}
-		folder := filepath.Join(dir, "cases", e.Name())
-		r.Outcome, r.Problems, err = runCase(folder, diffs.Cases[e.Name()])
+	for _, c := range cases {
+		r := Result{Name: c.name}
+		r.Outcome, r.Problems, err = runPure(c)
 		var out *outOfScopeError
 		switch {
 		case errors.As(err, &out):
@@ -83,31 +64,16 @@ func Run(dir string) ([]Result, error) {
 		}
 		results = append(results, r)
 	}
-	if len(results) == 0 {
-		return nil, fmt.Errorf("%s holds no cases", filepath.Join(dir, "cases"))
-	}
 	return results, nil
 }
 
-func runCase(folder string, diff Difference) (Outcome, []string, error) {
-	var expected, none Outcome
-	raw, err := os.ReadFile(filepath.Join(folder, "expected.yaml"))
+func runPure(c *recorded) (Outcome, []string, error) {
+	var none Outcome
+	w, err := newWorld(c)
 	if err != nil {
 		return none, nil, err
 	}
-	if err := yaml.Unmarshal(plainTexts(string(raw)), &expected); err != nil {
-		return none, nil, fmt.Errorf("read expected.yaml: %w", err)
-	}
-	w, err := newWorld(folder)
-	if err != nil {
-		return none, nil, err
-	}
-	steps, err := filepath.Glob(filepath.Join(folder, "steps", "*.yaml"))
-	if err != nil {
-		return none, nil, err
-	}
-	slices.Sort(steps)
-	for _, file := range append([]string{filepath.Join(folder, "input.yaml")}, steps...) {
+	for _, file := range c.files {
 		if err := w.apply(file); err != nil {
 			return none, nil, err
 		}
@@ -122,8 +88,9 @@ func runCase(folder string, diff Difference) (Outcome, []string, error) {
 	if err != nil {
 		return none, nil, err
 	}
-	expected.Objects = slices.DeleteFunc(expected.Objects, func(o doc) bool { return !rendered(o) })
-	return actual, Compare(expected, actual, narrowed(diff), w.namespace), nil
+	expected := c.expected
+	expected.Objects = slices.DeleteFunc(slices.Clone(expected.Objects), func(o doc) bool { return !rendered(o) })
+	return actual, Compare(expected, actual, narrowed(c.diff), w.namespace), nil
 }
 
 // rendered tells the kinds that the planner makes; the others are inputs, or belong to the controller.
@@ -139,6 +106,7 @@ func rendered(o doc) bool {
 
 // narrowed leaves out the differences that are about inputs and statuses.
 func narrowed(d Difference) Difference {
+	d.Conditions = nil
 	inputs := func(p place) bool { return strings.HasPrefix(p.Object, "Inference") }
 	d.Set, d.Unset, d.Ignore = slices.DeleteFunc(slices.Clone(d.Set), inputs), slices.DeleteFunc(slices.Clone(d.Unset), inputs), slices.DeleteFunc(slices.Clone(d.Ignore), inputs)
 	return d
@@ -169,32 +137,11 @@ type tenant struct {
 	objects []plan.Object
 }
 
-func newWorld(folder string) (*world, error) {
-	w := &world{namespace: namespaceOf(filepath.Base(folder)), ready: true, inputs: map[string]input{}, tenants: map[string]*tenant{}, knative: map[string]*revision{}}
-	data := reference()
-	raw, err := os.ReadFile(filepath.Join(folder, "config.json"))
-	switch {
-	case err == nil:
-		if err := override(data, raw); err != nil {
-			return nil, fmt.Errorf("read config.json: %w", err)
-		}
-	case !errors.Is(err, os.ErrNotExist):
-		return nil, err
-	}
-	if w.settings, err = settings.Parse(data); err != nil {
-		return nil, err
-	}
-	raw, err = os.ReadFile(filepath.Join(folder, "options.json"))
-	if err == nil {
-		options := struct{ Ready *bool }{}
-		if err := json.Unmarshal(raw, &options); err != nil {
-			return nil, fmt.Errorf("read options.json: %w", err)
-		}
-		w.ready = options.Ready == nil || *options.Ready
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	return w, nil
+func newWorld(c *recorded) (*world, error) {
+	w := &world{namespace: c.namespace(), ready: c.ready, inputs: map[string]input{}, tenants: map[string]*tenant{}, knative: map[string]*revision{}}
+	var err error
+	w.settings, err = settings.Parse(c.settings)
+	return w, err
 }
 
 // override merges the keys of a case into the ConfigMap, field by field.
@@ -227,23 +174,12 @@ func override(data map[string]string, raw []byte) error {
 
 // apply takes in the documents of one file, as a client would, one by one.
 func (w *world) apply(file string) error {
-	raw, err := os.ReadFile(file)
+	docs, err := documents(file, w.namespace)
 	if err != nil {
 		return err
 	}
-	stepName := filepath.Base(file)
-	for _, part := range strings.Split("\n"+string(raw), "\n---") {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
-		d := input{raw: plainTexts(strings.ReplaceAll(part, "$NS", w.namespace))}
-		if err := yaml.Unmarshal(d.raw, &d.doc); err != nil {
-			return fmt.Errorf("read %s: %w", stepName, err)
-		}
-		if len(d.doc) == 0 {
-			continue
-		}
-		if err := w.applyDoc(stepName, d); err != nil {
+	for _, d := range docs {
+		if err := w.applyDoc(filepath.Base(file), d); err != nil {
 			return err
 		}
 	}

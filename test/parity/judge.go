@@ -4,6 +4,7 @@
 package parity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -133,6 +134,7 @@ func (j *judge) apply() map[string]bool {
 			}
 		}
 	}
+	j.conditions()
 	for _, x := range j.diff.Forbid {
 		for _, o := range find(j.actual, x.Object) {
 			if v, ok := at(o, x.Path); ok && text(v) == text(x.Value) {
@@ -163,6 +165,29 @@ func (j *judge) apply() map[string]bool {
 		extra[x.Object] = true
 	}
 	return extra
+}
+
+// conditions checks those that must hold, and takes them out of the comparison.
+func (j *judge) conditions() {
+	for _, x := range j.diff.Conditions {
+		for _, o := range find(j.actual, x.Object) {
+			c, _ := at(o, "status.conditions["+x.Type+"]")
+			is, _ := c.(doc)
+			reason, _ := is["reason"].(string)
+			if is["status"] != x.Status || x.Reason != "" && x.Reason != reason || x.Status != "True" && reason == "" {
+				j.say("%s condition %s: expected %s with reason %s, is %s", x.Object, x.Type, x.Status, cmp.Or(x.Reason, "(any)"), brief(is))
+			}
+		}
+		for _, side := range []Outcome{j.expected, j.actual} {
+			for _, o := range find(side, x.Object) {
+				status := child(o, "status")
+				list, _ := status["conditions"].([]any)
+				if list != nil {
+					status["conditions"] = slices.DeleteFunc(list, func(c any) bool { m, ok := c.(doc); return ok && m["type"] == x.Type })
+				}
+			}
+		}
+	}
 }
 
 // asReference tells whether the actual side has what was recorded, where that is accepted too.

@@ -5,6 +5,7 @@ package parity
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ import (
 func stale() []string { return []string{"hpa-to-none", "std-canary-percent", "std-update-uri"} }
 
 func TestRecordedCases(t *testing.T) {
-	results, err := Run("../data/parity")
+	results, err := RunPure("../data/parity")
 	require.NoError(t, err)
 	var failed []string
 	judged := 0
@@ -42,17 +43,95 @@ func TestRecordedCases(t *testing.T) {
 
 func TestPrintSaysWhatFailedAndCounts(t *testing.T) {
 	var out bytes.Buffer
-	failed := Print(&out, []Result{{Name: "a"}, {Name: "b", Problems: []string{"x: missing", "y: missing"}}, {Name: "c", OutOfScope: "InferenceGraph"}}, false)
+	failed := Print(&out, []Result{
+		{Name: "a"},
+		{Name: "b", Problems: []string{"x: missing", "y: missing"}},
+		{Name: "c", OutOfScope: "canary"},
+		{Name: "d", OutOfScope: "graph", Ran: true},
+		{Name: "e", OutOfScope: "graph", Ran: true, Problems: []string{"z: missing"}},
+	}, false)
 	require.Equal(t, 1, failed)
-	require.Equal(t, "FAIL b: x: missing (and 1 more)\nnot in scope: c (InferenceGraph)\nnot in scope: 1\n1 passed, 1 failed\n", out.String())
+	require.Equal(t, `FAIL b
+     x: missing
+     y: missing
+out of scope, fails: e (graph)
+     z: missing
+of the cases out of scope 1 pass, 1 fail
+out of scope: 3 (graph: 2, canary: 1)
+1 passed, 1 failed
+`, out.String())
+}
+
+func TestScopeIsComputedFromTheInput(t *testing.T) {
+	service := func(annotations, spec string) string {
+		return "{kind: InferenceService, metadata: {name: m, annotations: {" + annotations + "}}, spec: {" + spec + "}}"
+	}
+	const standard = "serving.kserve.io/deploymentMode: Standard"
+	shipped := reference()
+	with := func(config string) map[string]string {
+		data := maps.Clone(shipped)
+		require.NoError(t, override(data, []byte(config)))
+		return data
+	}
+	cases := map[string]struct {
+		settings map[string]string
+		input    string
+		rule     string
+	}{
+		"a predictor in Standard mode":                    {input: service(standard, "predictor: {}")},
+		"no predictor, so there is nothing to deploy":     {input: service("", "predictor: {}")},
+		"the same under its old name":                     {input: service("serving.kserve.io/deploymentMode: RawDeployment", "predictor: {}")},
+		"no mode, and the shipped default is Knative":     {input: service("", "predictor: {model: {modelFormat: {name: a}}}"), rule: ruleKnative},
+		"no mode, and the operator's default is Standard": {settings: with(`{"deploy": {"defaultDeploymentMode": "Standard"}}`), input: service("", "predictor: {model: {}}")},
+		"Knative under its old name":                      {input: service("serving.kserve.io/deploymentMode: Serverless", ""), rule: ruleKnative},
+		"ModelMesh":                                       {input: service("serving.kserve.io/deploymentMode: ModelMesh", ""), rule: ruleModelMesh},
+		"a mode that does not exist is for validation":    {input: service("serving.kserve.io/deploymentMode: Nothing", "")},
+		"a transformer":                                   {input: service(standard, "transformer: {}"), rule: ruleTransformer},
+		"an explainer":                                    {input: service(standard, "explainer: {}"), rule: ruleExplainer},
+		"canaries":                                        {input: service(standard, "canary: []"), rule: ruleCanary},
+		"workers":                                         {input: service(standard, "predictor: {workerSpec: {}}"), rule: ruleWorker},
+		"a runtime with workers":                          {input: "{kind: ServingRuntime, metadata: {name: r}, spec: {workerSpec: {}}}", rule: ruleWorker},
+		"a runtime":                                       {input: "{kind: ServingRuntime, metadata: {name: r}, spec: {}}"},
+		"a logger":                                        {input: service(standard, "predictor: {logger: {}}"), rule: ruleLogger},
+		"a batcher":                                       {input: service(standard, "predictor: {batcher: {}}"), rule: ruleBatcher},
+		"KEDA":                                            {input: service(standard+", serving.kserve.io/autoscalerClass: keda", ""), rule: ruleKeda},
+		"scraped metrics":                                 {input: service(standard+`, serving.kserve.io/enable-prometheus-scraping: "true"`, ""), rule: ruleMetrics},
+		"scraped metrics for all":                         {settings: with(`{"metricsAggregator": {"enableMetricAggregation": "true"}}`), input: service(standard, ""), rule: ruleMetrics},
+		"the Gateway API":                                 {settings: with(`{"ingress": {"enableGatewayApi": true}}`), input: service(standard, ""), rule: ruleGateway},
+		"a graph":                                         {input: "{kind: InferenceGraph, metadata: {name: g}}", rule: ruleGraph},
+		"a trained model":                                 {input: "{kind: TrainedModel, metadata: {name: t}}", rule: ruleTrained},
+		"an InferenceService that admission refuses, Standard": {input: service(standard, "")},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var d doc
+			require.NoError(t, yaml.Unmarshal([]byte(c.input), &d))
+			if c.settings == nil {
+				c.settings = shipped
+			}
+			require.Equal(t, c.rule, scopeOf(c.settings, []doc{d}))
+		})
+	}
+}
+
+func TestScopeOfTheRecordedCases(t *testing.T) {
+	cases, err := load("../data/parity")
+	require.NoError(t, err)
+	inside := 0
+	for _, c := range cases {
+		if c.scope == "" {
+			inside++
+		}
+	}
+	require.Equal(t, 122, inside, "of %d", len(cases))
 }
 
 func TestAnEmptyFolderIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	_, err := Run(dir)
+	_, err := RunPure(dir)
 	require.Error(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "cases"), 0o750))
-	_, err = Run(dir)
+	_, err = RunPure(dir)
 	require.ErrorContains(t, err, "holds no cases")
 }
 

@@ -8,33 +8,59 @@ import (
 	"io"
 )
 
-// Print writes a line per case that fails or is out of scope, then the counts, and returns how many failed.
+// shown is how many disagreements of a case are printed unless all are asked for.
+const shown = 8
+
+// Print writes what is wrong with each case in scope, then with the cases out of scope that ran all the same, then the counts. It
+// returns how many cases in scope failed.
 func Print(w io.Writer, results []Result, verbose bool) int {
-	passed, failed, out := 0, 0, 0
+	passed, failed := 0, 0
+	var ran []Result
 	for _, r := range results {
 		switch {
 		case r.OutOfScope != "":
-			out++
-			fmt.Fprintf(w, "not in scope: %s (%s)\n", r.Name, r.OutOfScope)
+			if r.Ran {
+				ran = append(ran, r)
+			}
 		case len(r.Problems) > 0:
 			failed++
-			fmt.Fprintf(w, "FAIL %s: %s", r.Name, r.Problems[0])
-			if more := len(r.Problems) - 1; more > 0 && !verbose {
-				fmt.Fprintf(w, " (and %d more)", more)
-			}
-			fmt.Fprintln(w)
-			if verbose {
-				for _, p := range r.Problems[1:] {
-					fmt.Fprintf(w, "     %s\n", p)
-				}
-			}
+			printCase(w, "FAIL "+r.Name, r.Problems, verbose)
 		default:
 			passed++
 		}
 	}
-	if out > 0 {
-		fmt.Fprintf(w, "not in scope: %d\n", out)
+	printOutside(w, ran, verbose)
+	if out, rules := perRule(results); out > 0 {
+		fmt.Fprintf(w, "out of scope: %d (%s)\n", out, rules)
+	} else {
+		fmt.Fprintln(w, "out of scope: 0")
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", passed, failed)
 	return failed
+}
+
+func printCase(w io.Writer, title string, problems []string, verbose bool) {
+	fmt.Fprintln(w, title)
+	for i, p := range problems {
+		if i == shown && !verbose {
+			fmt.Fprintf(w, "     … and %d more (-v prints all)\n", len(problems)-i)
+			return
+		}
+		fmt.Fprintf(w, "     %s\n", p)
+	}
+}
+
+func printOutside(w io.Writer, ran []Result, verbose bool) {
+	if len(ran) == 0 {
+		return
+	}
+	passed := 0
+	for _, r := range ran {
+		if len(r.Problems) == 0 {
+			passed++
+			continue
+		}
+		printCase(w, "out of scope, fails: "+r.Name+" ("+r.OutOfScope+")", r.Problems, verbose)
+	}
+	fmt.Fprintf(w, "of the cases out of scope %d pass, %d fail\n", passed, len(ran)-passed)
 }

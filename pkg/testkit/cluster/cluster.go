@@ -22,12 +22,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
@@ -81,10 +83,12 @@ type Cluster struct {
 	activity *activity
 }
 
-const openTimeout = 3 * time.Minute
+// openTimeout bounds the start: six seconds on an idle machine.
+const openTimeout = 6 * time.Minute
 
 // Open starts everything and returns when our processes are ready. ctx bounds the start only.
 func Open(ctx context.Context, o Options) (*Cluster, error) {
+	log.SetLogger(logr.Discard()) // controller-runtime would otherwise print a stack
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if o.Log == nil {

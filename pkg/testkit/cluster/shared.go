@@ -125,7 +125,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 
 // MakeNamespace makes a namespace; one that exists is no error.
 func (c *Cluster) MakeNamespace(ctx context.Context, name string) error {
-	return c.applyAll(ctx, []*unstructured.Unstructured{namespace(name)})
+	return c.create(ctx, []*unstructured.Unstructured{namespace(name)})
 }
 
 // Clean deletes what our controller works on in a namespace, and waits until it has let go of it.
