@@ -63,6 +63,9 @@ func (o *observer) route() {
 	if p.Route.URL != "" {
 		o.status.URL = p.Route.URL
 	}
+	if p.Mode == serving.Knative {
+		o.entryScheme()
+	}
 	if p.Route.Address != "" && (o.status.Address == nil || o.status.Address.URL != p.Route.Address) {
 		o.status.Address = &serving.Address{URL: p.Route.Address}
 	}
@@ -177,7 +180,7 @@ func (o *observer) knativeRoutable() fact {
 	if known == "" {
 		return fact{status: corev1.ConditionUnknown, reason: notRouted(entry.Role), message: "Knative has not given the " + string(entry.Role) + " a URL yet"}
 	}
-	if known != entry.URL {
+	if withoutScheme(known) != withoutScheme(entry.URL) {
 		// The plan was made before the URL was known; the next one has it.
 		o.lookAgain(soon)
 		return fact{status: corev1.ConditionUnknown, reason: notRouted(entry.Role), message: "the routes still have to follow the URL that Knative has given"}
@@ -186,6 +189,25 @@ func (o *observer) knativeRoutable() fact {
 		return fact{status: corev1.ConditionFalse, reason: notRouted(entry.Role), message: "VirtualService " + o.svc.Name + " does not exist yet"}
 	}
 	return fact{status: corev1.ConditionTrue}
+}
+
+// entryScheme shows the URL of the component that requests reach first with the scheme that the operator's gateway has.
+func (o *observer) entryScheme() {
+	entry := o.in.Plan.Entry()
+	if o.in.Settings == nil || o.in.Settings.Ingress.URLScheme == "" || entry == nil {
+		return
+	}
+	if c := o.status.Components[entry.Role]; c.URL != "" {
+		c.URL = o.in.Settings.Ingress.URLScheme + "://" + withoutScheme(c.URL)
+		o.status.Components[entry.Role] = c
+	}
+}
+
+func withoutScheme(url string) string {
+	if _, rest, found := strings.Cut(url, "://"); found {
+		return rest
+	}
+	return url
 }
 
 // readStatus reads the status of an object of an optional kind. What cannot be read is as good as not there.

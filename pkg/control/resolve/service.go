@@ -49,11 +49,23 @@ func Service(snap *plan.Snapshot, st *settings.Settings) (*plan.Plan, error) {
 		if err := step(); err != nil {
 			return nil, r.blocked(err)
 		}
-		if r.plan.Stopped || r.plan.Mode == serving.ModelMesh && svc.Spec.Transformer == nil {
+		if r.plan.Stopped {
+			r.whileStopped()
+			return r.plan, nil
+		}
+		if r.plan.Mode == serving.ModelMesh && svc.Spec.Transformer == nil {
 			return r.plan, nil
 		}
 	}
 	return r.plan, nil
+}
+
+// whileStopped decides what a stopped service would be, as far as that can be told: its status names its runtime. What stands in the way
+// does not matter while nothing is wanted.
+func (r *resolver) whileStopped() {
+	if err := r.components(); err != nil {
+		r.plan.Components = nil
+	}
 }
 
 // blocked gives an error of a step the form that callers decide by, with the decisions taken so far.
