@@ -80,7 +80,7 @@ type world struct {
 	isListed bool
 }
 
-// +kubebuilder:rbac:groups="",namespace=kserve,resources=configmaps,resourceNames=inferenceservice-config,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=kserve,resources=configmaps,resourceNames=inferenceservice-config,verbs=list;watch
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=clusterstoragecontainers,verbs=list;watch
 
 func newWorld(o Options, c client.WithWatch, log *zap.Logger) (*world, error) {

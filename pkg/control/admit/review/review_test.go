@@ -1,0 +1,184 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package review_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/control/admit/review"
+)
+
+const rightReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1","operation":"CREATE","object":{"a":1}}}`
+
+// ask posts a body and returns the status, the body and, if it is one, the review that came back.
+func ask(t testing.TB, e *review.Endpoint, method, kind, body string) (int, string, *admissionv1.AdmissionReview) {
+	t.Helper()
+	request := httptest.NewRequest(method, "/x?timeout=2s", strings.NewReader(body))
+	if kind != "" {
+		request.Header.Set("Content-Type", kind)
+	}
+	recorder := httptest.NewRecorder()
+	e.ServeHTTP(recorder, request)
+	text, err := io.ReadAll(recorder.Body)
+	require.NoError(t, err)
+	var back admissionv1.AdmissionReview
+	if json.Unmarshal(text, &back) != nil || back.Response == nil {
+		return recorder.Code, string(text), nil
+	}
+	return recorder.Code, string(text), &back
+}
+
+func TestWhatIsNoReviewIsAnsweredWithACodeAndASentence(t *testing.T) {
+	t.Parallel()
+	e := &review.Endpoint{Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer {
+		t.Error("nobody is to be asked")
+		return review.Allowed()
+	}}
+	cases := map[string]struct {
+		method, kind, body string
+		code               int
+		says               string
+	}{
+		"another method":               {http.MethodGet, "application/json", rightReview, http.StatusMethodNotAllowed, "POST"},
+		"another content type":         {http.MethodPost, "text/plain", rightReview, http.StatusUnsupportedMediaType, "text/plain"},
+		"no content type":              {http.MethodPost, "", rightReview, http.StatusUnsupportedMediaType, "application/json"},
+		"nothing":                      {http.MethodPost, "application/json", "", http.StatusBadRequest, "no AdmissionReview"},
+		"no JSON":                      {http.MethodPost, "application/json", "{", http.StatusBadRequest, "no AdmissionReview"},
+		"another kind":                 {http.MethodPost, "application/json", `{"apiVersion":"v1","kind":"Pod"}`, http.StatusBadRequest, `"Pod" of "v1"`},
+		"another version":              {http.MethodPost, "application/json", strings.Replace(rightReview, "/v1", "/v2", 1), http.StatusBadRequest, "admission.k8s.io/v1beta1"},
+		"no request":                   {http.MethodPost, "application/json", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest, "no request"},
+		"no uid":                       {http.MethodPost, "application/json", strings.Replace(rightReview, "u1", "", 1), http.StatusBadRequest, "no uid"},
+		"an object of a wrong type":    {http.MethodPost, "application/json", strings.Replace(rightReview, `"u1"`, "7", 1), http.StatusBadRequest, "no AdmissionReview"},
+		"more than fits into a review": {http.MethodPost, "application/json", `{"x":"` + strings.Repeat("y", review.MaxBody) + `"}`, http.StatusRequestEntityTooLarge, "larger than"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, text, back := ask(t, e, c.method, c.kind, c.body)
+			require.Equal(t, c.code, code)
+			require.Contains(t, text, c.says)
+			require.Nil(t, back)
+		})
+	}
+}
+
+func TestAnAnswerIsWrittenInTheVersionOfItsReview(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"admission.k8s.io/v1", "admission.k8s.io/v1beta1"} {
+		var operation, outcome string
+		e := &review.Endpoint{
+			Handle: func(ctx context.Context, r *admissionv1.AdmissionRequest) review.Answer {
+				deadline, ok := ctx.Deadline()
+				require.True(t, ok)
+				require.Less(t, time.Until(deadline), 2*time.Second, "the API server waits two seconds")
+				require.JSONEq(t, `{"a":1}`, string(r.Object.Raw))
+				return review.Answer{Patch: []review.Operation{{Op: "add", Path: "/b", Value: ""}}, Warnings: []string{"w"}}
+			},
+			Observe: func(op, out string, _ time.Duration) { operation, outcome = op, out },
+		}
+		code, text, back := ask(t, e, http.MethodPost, "application/json; charset=utf-8", strings.Replace(rightReview, "admission.k8s.io/v1", version, 1))
+		require.Equal(t, http.StatusOK, code, text)
+		require.Equal(t, version, back.APIVersion)
+		require.Equal(t, "AdmissionReview", back.Kind)
+		require.Equal(t, "u1", string(back.Response.UID))
+		require.True(t, back.Response.Allowed)
+		require.Equal(t, admissionv1.PatchTypeJSONPatch, *back.Response.PatchType)
+		require.JSONEq(t, `[{"op":"add","path":"/b","value":""}]`, string(back.Response.Patch), "an empty text is a value")
+		require.Equal(t, []string{"w"}, back.Response.Warnings)
+		require.Equal(t, []string{"CREATE", review.OutcomePatched}, []string{operation, outcome})
+	}
+}
+
+func TestARefusalNamesFieldAndFault(t *testing.T) {
+	t.Parallel()
+	long := serving.Warning{Field: "spec.x", Detail: strings.Repeat("z", 400)}
+	e := &review.Endpoint{Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer {
+		return review.Checked(schema.GroupKind{Group: "g", Kind: "K"}, "n", field.ErrorList{field.Invalid(field.NewPath("spec", "a"), 3, "must be less; lower it")}, []serving.Warning{long})
+	}}
+	_, _, back := ask(t, e, http.MethodPost, "application/json", rightReview)
+	require.False(t, back.Response.Allowed)
+	require.Equal(t, int32(http.StatusUnprocessableEntity), back.Response.Result.Code)
+	require.Equal(t, `K.g "n" is invalid: spec.a: Invalid value: 3: must be less; lower it`, back.Response.Result.Message)
+	require.Equal(t, "spec.a", back.Response.Result.Details.Causes[0].Field)
+	require.LessOrEqual(t, len(back.Response.Warnings[0]), 260)
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	var told string
+	e := &review.Endpoint{
+		Handle:  func(context.Context, *admissionv1.AdmissionRequest) review.Answer { panic("boom") },
+		Failure: func(_ *admissionv1.AdmissionRequest, message string) { told = message },
+	}
+	code, _, back := ask(t, e, http.MethodPost, "application/json", rightReview)
+	require.Equal(t, http.StatusOK, code)
+	require.False(t, back.Response.Allowed)
+	require.Equal(t, int32(http.StatusInternalServerError), back.Response.Result.Code)
+	require.Contains(t, told, "boom")
+}
+
+func TestReviewsWaitForASlotAsLongAsTheAPIServerDoes(t *testing.T) {
+	t.Parallel()
+	slots := make(chan struct{}, 1)
+	slots <- struct{}{}
+	e := &review.Endpoint{Slots: slots, Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer { return review.Allowed() }}
+	request := httptest.NewRequest(http.MethodPost, "/x?timeout=10ms", strings.NewReader(rightReview))
+	recorder := httptest.NewRecorder()
+	e.ServeHTTP(recorder, request)
+	require.Equal(t, http.StatusTooManyRequests, recorder.Code)
+	<-slots
+	code, _, _ := ask(t, e, http.MethodPost, "application/json", rightReview)
+	require.Equal(t, http.StatusOK, code)
+}
+
+func TestFailedKeepsTheCode(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+		a := review.Failed(code, errors.New("why"))
+		require.Equal(t, int32(code), a.Refusal.Code) //nolint:gosec // an HTTP status
+		require.Equal(t, "why", a.Refusal.Message)
+		require.NotEmpty(t, a.Refusal.Reason)
+	}
+}
+
+func FuzzReview(f *testing.F) {
+	for _, seed := range []string{
+		rightReview, `{}`, `[]`, `null`, `{"kind":"AdmissionReview"}`, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`,
+		`{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"x","object":null,"oldObject":"","operation":"☃"}}`,
+		strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500), "\xff\xfe",
+	} {
+		f.Add([]byte(seed))
+	}
+	e := &review.Endpoint{Handle: func(_ context.Context, r *admissionv1.AdmissionRequest) review.Answer {
+		var object map[string]any
+		if err := review.Object(r.Object.Raw, &object); err != nil {
+			return review.Failed(http.StatusBadRequest, err)
+		}
+		return review.Allowed()
+	}}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		code, text, back := ask(t, e, http.MethodPost, "application/json", string(body))
+		if back == nil {
+			require.Contains(t, []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}, code)
+			require.NotEmpty(t, strings.TrimSpace(text))
+			return
+		}
+		require.Equal(t, http.StatusOK, code)
+		require.NotEmpty(t, back.Response.UID)
+	})
+}
