@@ -14,7 +14,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/manager"
 )
 
-const about = `Reconciles InferenceServices, runtimes and graphs. This version reconciles nothing yet: it serves health and metrics and looks for its API server.
+const about = `Reconciles InferenceServices: decides what each becomes, keeps its objects so, and tells its state. It needs a Kubernetes API
+server with the CustomResourceDefinitions of deploy/crd, and the ConfigMap inferenceservice-config.
 `
 
 func main() {

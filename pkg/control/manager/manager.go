@@ -1,42 +1,255 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manager is the controller process: its flags, its health and metrics, and its way to the API server.
-// The reconcilers are not in it yet; without them it watches nothing and writes nothing, and its log says so.
+// Package manager is the controller process: its flags, cache, watches, leader election, health and metrics.
 //
 // Called by: cmd/controller.
-// Next: control/probe.
+// Next: control/reconcile/inferenceservice.
 package manager
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/go-logr/zapr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/apply"
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
 	"github.com/kserve-go/kserve-go/pkg/control/probe"
-	"github.com/kserve-go/kserve-go/pkg/telemetry"
+	"github.com/kserve-go/kserve-go/pkg/control/reconcile/inferenceservice"
 )
 
-// Options are the controller's flags.
-type Options struct {
-	Probe probe.Options
-	Log   telemetry.LogOptions
+const (
+	// leaseName is the reference's, so that the two never work at the same time.
+	leaseName = "kserve-controller-manager-leader-lock"
+	// eventSource is what `kubectl describe` shows as the author of events.
+	eventSource = "v1beta1Controllers"
+	// A lease outlives a restart of the API server. A leader that ends on purpose gives it back at once.
+	leaseDuration = 30 * time.Second
+	renewDeadline = 25 * time.Second
+	leaseRetry    = 3 * time.Second
+
+	startRetry       = 2 * time.Second
+	reconcileTimeout = time.Minute
+	shutdownTimeout  = 20 * time.Second
+	firstBackoff     = 200 * time.Millisecond
+	longestBackoff   = 2 * time.Minute
+	// A kind that is not there yet at the start is waited for.
+	cacheTimeout = 24 * time.Hour
+)
+
+// controllers is what the controllers of the process share.
+type controllers struct {
+	options  Options
+	log      *zap.Logger
+	cache    cache.Cache
+	indexer  client.FieldIndexer
+	main     controller.Controller
+	settings *gather.Settings
+	kinds    *gather.Kinds
+	events   record.EventRecorder
+	services *inferenceservice.Reconciler
+	metrics  *settingsMetrics
 }
 
-// NewOptions returns the defaults, which are the reference manager's.
-func NewOptions() Options {
-	return Options{Probe: probe.Options{MetricsAddr: ":8080", HealthAddr: ":8081"}}
-}
-
-// BindFlags adds every flag.
-func (o *Options) BindFlags(fs *pflag.FlagSet) {
-	o.Probe.BindFlags(fs)
-	o.Log.BindFlags(fs)
-}
-
-// Run blocks until ctx ends. It returns an error when an address is busy.
+// Run blocks until ctx ends, and gives the lease back then. It returns an error when a flag is wrong, an address is busy, or the lease
+// is lost to another replica.
 func Run(ctx context.Context, o Options, log *zap.Logger) error {
-	log.Warn("this version of the controller reconciles nothing yet: use `kserve run` to serve an InferenceService")
-	return probe.New(o.Probe, log).Run(ctx)
+	if err := o.check(); err != nil {
+		return err
+	}
+	process := probe.New(o.Probe, log)
+	if err := joinMetrics(process.Registry()); err != nil {
+		return err
+	}
+	var ready atomic.Pointer[controllers]
+	process.Require(func() string {
+		if c := ready.Load(); c != nil {
+			return c.missing()
+		}
+		return "the controller is starting"
+	})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return process.Run(ctx) })
+	group.Go(func() error { return start(ctx, o, process.Registry(), log, &ready) })
+	return group.Wait()
+}
+
+// start makes the manager and runs it. Where the API server does not answer yet, it waits.
+func start(ctx context.Context, o Options, registry prometheus.Registerer, log *zap.Logger, ready *atomic.Pointer[controllers]) error {
+	logger := zapr.NewLogger(log)
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	counts, err := inferenceservice.NewMetrics(registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	settings, err := newSettingsMetrics(registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	for {
+		mgr, c, err := build(ctx, o, log, counts, settings)
+		if err == nil {
+			ready.Store(c)
+			if err := mgr.Start(ctx); err != nil {
+				return fmt.Errorf("run the controllers: %w", err)
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		log.Warn("cannot start yet; trying again", zap.Error(err), zap.Duration("after", startRetry))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(startRetry):
+		}
+	}
+}
+
+// joinMetrics serves controller-runtime's metrics with the process's own. Those of the process and the Go runtime are the same.
+func joinMetrics(registry *prometheus.Registry) error {
+	crmetrics.Registry.Unregister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	crmetrics.Registry.Unregister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)))
+	all, ok := crmetrics.Registry.(prometheus.Collector)
+	if !ok {
+		return errors.New("controller-runtime's metrics are no collector")
+	}
+	if err := registry.Register(all); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	return nil
+}
+
+// Scheme knows the kinds that the controller reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, servingv1alpha1.AddToScheme, servingv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("make the scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// build makes everything of a run. It asks the API server which optional kinds there are, and nothing else.
+//
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kserve,resources=leases,verbs=get;create;update
+func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceservice.Metrics, settings *settingsMetrics) (ctrl.Manager, *controllers, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, nil, err
+	}
+	restConfig, err := o.Probe.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	restConfig = rest.CopyConfig(restConfig)
+	restConfig.QPS, restConfig.Burst = o.QPS, o.Burst
+	mgr, err := ctrl.NewManager(restConfig, managerOptions(o, scheme))
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the manager: %w", err)
+	}
+	c := &controllers{
+		options: o, log: log, cache: mgr.GetCache(), indexer: mgr.GetFieldIndexer(),
+		settings: gather.NewSettings(o.Namespace, o.ClusterDomain), kinds: &gather.Kinds{}, metrics: settings,
+		events: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // clients read core events with this source
+	}
+	c.services = &inferenceservice.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: c.settings, Events: c.events, Metrics: counts, Log: log,
+		Gather: &gather.Gatherer{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Kinds: c.kinds, KnativeNamespace: o.KnativeNamespace},
+		Apply:  &apply.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: c.kinds, Count: counts.Wrote},
+	}
+	if err := c.add(ctx, mgr, restConfig); err != nil {
+		return nil, nil, err
+	}
+	return mgr, c, nil
+}
+
+func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
+	lease, renew, retry, shutdown := leaseDuration, renewDeadline, leaseRetry, shutdownTimeout
+	return ctrl.Options{
+		Scheme: scheme,
+		Cache:  cacheOptions(o.Namespace),
+		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		// The process serves health and metrics itself, also while there is no API server.
+		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", PprofBindAddress: o.PprofAddr,
+		LeaderElection: o.LeaderElect, LeaderElectionID: leaseName, LeaderElectionNamespace: o.Namespace, LeaderElectionReleaseOnCancel: true,
+		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &retry, GracefulShutdownTimeout: &shutdown,
+		Controller: config.Controller{CacheSyncTimeout: cacheTimeout, ReconciliationTimeout: reconcileTimeout},
+	}
+}
+
+// add makes the controllers, their indexes and watches.
+func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, restConfig *rest.Config) error {
+	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}} {
+		if err := c.indexer.IndexField(ctx, o, gather.IndexController, gather.ControllerOf); err != nil {
+			return fmt.Errorf("index %T: %w", o, err)
+		}
+	}
+	if err := c.indexer.IndexField(ctx, &corev1.Pod{}, gather.IndexService, gather.ServiceOf); err != nil {
+		return fmt.Errorf("index pods: %w", err)
+	}
+	var err error
+	c.main, err = controller.New("inferenceservice", mgr, controller.Options{
+		Reconciler: c.services, MaxConcurrentReconciles: c.options.Concurrency, EnableWarmup: yes(), SkipNameValidation: yes(),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, longestBackoff),
+	})
+	if err != nil {
+		return fmt.Errorf("make the controller: %w", err)
+	}
+	for _, w := range c.watches() {
+		if err := c.main.Watch(w); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+	}
+	d, err := discovery.NewDiscoveryClientForConfigAndClient(restConfig, mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make the discovery client: %w", err)
+	}
+	k := &kinds{controllers: c, discovery: d, changed: make(chan event.GenericEvent, 16), indexed: map[string]bool{}}
+	if err := k.discover(ctx); err != nil {
+		return err
+	}
+	return addKinds(mgr, k)
+}
+
+// missing says what keeps the process from being ready; a replica that waits for the lease is ready.
+func (c *controllers) missing() string {
+	if good, fault := c.settings.Current(); good == nil {
+		return "waits for good settings: " + fault.Error()
+	}
+	return ""
 }

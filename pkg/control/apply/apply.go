@@ -1,0 +1,264 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apply makes the cluster have the objects that are wanted: it writes what differs, deletes what its owner no longer wants, and
+// touches nothing that belongs to someone else.
+//
+// Called by: control/reconcile/inferenceservice.
+// Next: the API server, by server-side apply; then control/observe, which sees what is there now.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+)
+
+// FieldManager is the name under which every field that we say is recorded.
+const FieldManager = "kserve-controller"
+
+// ReasonWaiting is the reason while something has to go before the object that is wanted can come.
+const ReasonWaiting = "Waiting"
+
+// Verbs of writes, as they are counted.
+const (
+	VerbApply  = "apply"
+	VerbDelete = "delete"
+	VerbDryRun = "dry-run"
+	VerbAdopt  = "adopt"
+)
+
+// Applier writes for a controller. Fill in the fields before the first use; it may be used from several goroutines.
+type Applier struct {
+	Client client.Client
+	// Live reads past the cache, which holds only what carries our label.
+	Live  client.Reader
+	Kinds *gather.Kinds
+	// Count is told of every request; it may be nil.
+	Count func(kind, verb string)
+
+	memory memory
+}
+
+// Wanted is what one owner is to have.
+type Wanted struct {
+	Owner   *plan.Owner
+	Objects []plan.Object
+	// Have are the objects that the owner has now, as far as the cache knows.
+	Have *plan.Children
+	// Unlisted are objects that the owner may have and that no cache lists.
+	Unlisted []plan.Object
+	// Later says that an object is not to be made yet where it is not there; nil says so of none.
+	Later func(plan.Object) bool
+	// Role is the component that an object is for.
+	Role func(plan.Object) serving.ComponentRole
+}
+
+// Outcome is what the owner has afterwards.
+type Outcome struct {
+	Children *plan.Children
+	Writes   int
+	// Later are the wanted objects that were not made yet.
+	Later []plan.Object
+	// Errors are one each for the objects that could not be made or deleted: *plan.Blocked, *plan.Waiting or *Error.
+	Errors []error
+}
+
+// Error is a request that the API server did not fulfil.
+type Error struct {
+	Verb, Kind, Name string
+	Role             serving.ComponentRole
+	Err              error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s %s %s: %v", e.Verb, e.Kind, e.Name, e.Err) }
+
+// Unwrap gives the API server's error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// About names the object.
+func (e *Error) About() (kind, name string) { return e.Kind, e.Name }
+
+type key struct {
+	schema.GroupKind
+	name string
+}
+
+func keyOf(o plan.Object) key { return key{kindOf(o).GroupKind(), o.GetName()} }
+
+// pass is one run over the objects of one owner.
+type pass struct {
+	*Applier
+	w       Wanted
+	have    map[key]plan.Object
+	outcome Outcome
+}
+
+// Objects makes the owner have what is wanted. An object that cannot be made does not keep the others from being made; but while one
+// is missing, nothing is deleted that may still serve in its place.
+//
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services,verbs=create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=networking.istio.io,resources=virtualservices,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=serving.knative.dev,resources=services,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=keda.sh,resources=scaledobjects,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=opentelemetry.io,resources=opentelemetrycollectors,verbs=create;patch;delete
+func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
+	p := &pass{Applier: a, w: w, have: map[key]plan.Object{}, outcome: Outcome{Children: &plan.Children{}}}
+	have := all(w.Have)
+	for _, o := range have {
+		p.have[keyOf(o)] = o
+	}
+	wanted := map[key]bool{}
+	for _, o := range w.Objects {
+		wanted[keyOf(o)] = true
+	}
+	var leftovers []plan.Object
+	for _, o := range have {
+		switch k := keyOf(o); {
+		case wanted[k]:
+		case isScaler(k.GroupKind):
+			p.delete(ctx, o)
+		default:
+			leftovers = append(leftovers, o)
+		}
+	}
+	for _, o := range w.Objects {
+		there, err := p.one(ctx, o)
+		if err != nil {
+			p.outcome.Errors = append(p.outcome.Errors, err)
+		}
+		if there != nil {
+			p.outcome.Children.Add(there)
+		}
+	}
+	for _, o := range leftovers {
+		if len(p.outcome.Errors) > 0 {
+			p.outcome.Children.Add(o)
+			continue
+		}
+		p.delete(ctx, o)
+	}
+	if len(p.outcome.Errors) == 0 {
+		p.unlisted(ctx, wanted)
+	}
+	return &p.outcome
+}
+
+// one makes one object be as wanted and returns it as it is then, nil where it is not there.
+func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
+	k := keyOf(want)
+	if optional, ok := gather.OptionalKind(k.GroupKind); ok && !p.Kinds.Has(k.GroupKind) {
+		return nil, missingKind(optional, p.role(want))
+	}
+	there, cached := p.have[k]
+	if !cached {
+		if p.w.Later != nil && p.w.Later(want) {
+			p.outcome.Later = append(p.outcome.Later, want)
+			return nil, nil
+		}
+		var err error
+		if there, err = p.read(ctx, want); err != nil {
+			return nil, err
+		}
+	}
+	if there == nil {
+		return p.write(ctx, want, nil)
+	}
+	if there.GetDeletionTimestamp() != nil {
+		return there, &plan.Waiting{Reason: ReasonWaiting, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}
+	}
+	return p.keep(ctx, want, there)
+}
+
+// keep decides whether an object that is there and ours has to be written.
+func (p *pass) keep(ctx context.Context, want, there plan.Object) (plan.Object, error) {
+	c, err := p.memory.compare(p.w.Owner.UID, want, there)
+	if err != nil {
+		return there, p.failed(VerbApply, want, err)
+	}
+	if c.verdict == unsure {
+		if c.verdict, err = p.ask(ctx, want, there); err != nil {
+			return there, p.failed(VerbDryRun, want, err)
+		}
+	}
+	if c.verdict == same {
+		p.memory.learn(p.w.Owner.UID, want, there, c.hash)
+		return there, nil
+	}
+	after, err := p.write(ctx, want, there)
+	if after == nil {
+		after = there
+	}
+	return after, err
+}
+
+// role of the component that an object is for.
+func (p *pass) role(o plan.Object) serving.ComponentRole {
+	if p.w.Role == nil {
+		return ""
+	}
+	return p.w.Role(o)
+}
+
+func (p *pass) failed(verb string, o plan.Object, err error) error {
+	return &Error{Verb: verb, Kind: kindOf(o).Kind, Name: o.GetName(), Role: p.role(o), Err: err}
+}
+
+func (p *pass) count(o plan.Object, verb string) {
+	p.outcome.Writes++
+	if p.Count != nil {
+		p.Count(kindOf(o).Kind, verb)
+	}
+}
+
+// delete removes what nobody wants any more, if it is still the object that was seen.
+func (p *pass) delete(ctx context.Context, o plan.Object) {
+	if o.GetDeletionTimestamp() != nil {
+		return
+	}
+	uid := o.GetUID()
+	err := p.Client.Delete(ctx, o, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	p.count(o, VerbDelete)
+	if client.IgnoreNotFound(err) != nil {
+		p.outcome.Errors = append(p.outcome.Errors, p.failed(VerbDelete, o, err))
+		p.outcome.Children.Add(o)
+		return
+	}
+	p.memory.drop(p.w.Owner.UID, keyOf(o))
+}
+
+// unlisted deletes what is ours, no longer wanted, and in no cache.
+func (p *pass) unlisted(ctx context.Context, wanted map[key]bool) {
+	for _, o := range p.w.Unlisted {
+		if _, cached := p.have[keyOf(o)]; cached || wanted[keyOf(o)] {
+			continue
+		}
+		there, err := p.read(ctx, o)
+		var blocked *plan.Blocked
+		var waiting *plan.Waiting
+		switch {
+		case errors.As(err, &blocked) || errors.As(err, &waiting): // someone else's
+		case err != nil:
+			p.outcome.Errors = append(p.outcome.Errors, err)
+		case there != nil:
+			p.delete(ctx, there)
+		}
+	}
+}
+
+// Forget drops what is remembered of an owner that is gone.
+func (a *Applier) Forget(owner types.UID) { a.memory.forget(string(owner)) }

@@ -1,0 +1,40 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// rule says which parts of a kind are kept up once an object is there.
+type rule struct {
+	parts []string
+	// never: the object is made when it is missing; its content is someone else's.
+	never bool
+	// strict: see walk.
+	strict bool
+}
+
+// ruleOf follows what existing clusters do: metadata alone is no reason to touch a Deployment, a Service or an Ingress. When the spec is
+// written, the metadata is written with it.
+func ruleOf(gk schema.GroupKind) rule {
+	spec, all := []string{"spec"}, []string{"metadata", "spec"}
+	switch gk {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Kind: "Service"}, schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}:
+		return rule{parts: spec}
+	case schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:
+		return rule{parts: all}
+	case schema.GroupKind{Kind: "ConfigMap"}:
+		return rule{never: true}
+	case schema.GroupKind{Group: "keda.sh", Kind: "ScaledObject"}, schema.GroupKind{Group: "opentelemetry.io", Kind: "OpenTelemetryCollector"}:
+		return rule{parts: spec, strict: true}
+	default:
+		return rule{parts: all, strict: true}
+	}
+}
+
+// isScaler tells the kinds of which two on one workload would fight: the old one goes before the new one comes.
+func isScaler(gk schema.GroupKind) bool {
+	return gk.Group == "autoscaling" || gk.Group == "keda.sh"
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+)
+
+// retryDeleted is the pause before an object is looked for again that is on its way out. Its end is an event too, where it is watched.
+const retryDeleted = 2 * time.Second
+
+// formerManagers wrote the objects of clusters that another controller made; what they own becomes ours, so that it can be taken back.
+var formerManagers = sets.New("manager", "kserve-controller-manager", "before-first-apply")
+
+// read looks for an object past the cache. It returns nil where there is none, and refuses one that is not the owner's.
+func (p *pass) read(ctx context.Context, want plan.Object) (plan.Object, error) {
+	there := empty(want)
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), there)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case meta.IsNoMatchError(err):
+		if optional, ok := gather.OptionalKind(keyOf(want).GroupKind); ok {
+			return nil, missingKind(optional, p.role(want))
+		}
+		fallthrough
+	case err != nil:
+		return nil, p.failed("read", want, err)
+	}
+	fillKindAs(there, want)
+	if ref := metav1.GetControllerOfNoCopy(there); ref == nil || string(ref.UID) != p.w.Owner.UID {
+		return nil, p.clash(want, there, ref)
+	}
+	return there, nil
+}
+
+// clash says whose an object is that has the name we want.
+func (p *pass) clash(want, there plan.Object, ref *metav1.OwnerReference) error {
+	kind, name := want.GetObjectKind().GroupVersionKind().Kind, want.GetName()
+	owner := p.w.Owner
+	if ref != nil && ref.Kind == owner.Kind && ref.Name == owner.Name {
+		return &plan.Waiting{
+			Reason:  ReasonWaiting,
+			Message: fmt.Sprintf("%s %s belongs to an earlier %s of this name and is about to be deleted", kind, name, owner.Kind), After: retryDeleted,
+		}
+	}
+	whose := "nobody"
+	if ref != nil {
+		whose = ref.Kind + " " + ref.Name
+	}
+	if fields := there.GetManagedFields(); len(fields) > 0 {
+		whose += fmt.Sprintf(" (written by %q)", fields[0].Manager)
+	}
+	return &plan.Blocked{
+		Reason: servingv1beta1.ReasonReconcileFailed, Role: p.role(want),
+		Message: fmt.Sprintf("%s %s is needed, but one of that name exists and belongs to %s; it is left as it is: delete or rename it, or rename this %s", kind, name, whose, owner.Kind),
+	}
+}
+
+func missingKind(o gather.Optional, role serving.ComponentRole) error {
+	return &plan.Blocked{
+		Reason: servingv1beta1.ReasonReconcileFailed, Role: role,
+		Message: fmt.Sprintf("the cluster does not have %s (CustomResourceDefinition %s): %s; the service goes on by itself as soon as it is there", o.Kind, o.CRD, o.Install),
+	}
+}
+
+// write applies an object; there is what it replaces, nil for a new one.
+func (p *pass) write(ctx context.Context, want, there plan.Object) (plan.Object, error) {
+	if there != nil {
+		switch again, err := p.prepare(ctx, want, there); {
+		case err != nil:
+			return nil, err
+		case again:
+			there = nil
+		}
+	}
+	after, err := p.patch(ctx, want)
+	p.count(want, VerbApply)
+	if err != nil {
+		return nil, p.failed(VerbApply, want, err)
+	}
+	hash, err := hashOf(want)
+	if err != nil {
+		return nil, p.failed(VerbApply, want, err)
+	}
+	p.memory.learn(p.w.Owner.UID, want, after, hash)
+	return after, nil
+}
+
+// prepare makes way for a write: fields that another controller wrote become ours, and a Service whose address cannot be changed is deleted.
+func (p *pass) prepare(ctx context.Context, want, there plan.Object) (deleted bool, err error) {
+	if s, ok := there.(*corev1.Service); ok && headless(want) != headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
+		uid := s.GetUID()
+		err := p.Client.Delete(ctx, s, client.Preconditions{UID: &uid})
+		p.count(want, VerbDelete)
+		if client.IgnoreNotFound(err) != nil {
+			return false, p.failed(VerbDelete, want, err)
+		}
+		return true, nil
+	}
+	if len(ownFields(there)) > 0 {
+		return false, nil
+	}
+	full := empty(want)
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), full); err != nil {
+		return false, p.failed("read", want, err)
+	}
+	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(full, formerManagers, FieldManager)
+	if err != nil || upgrade == nil {
+		return false, nil //nolint:nilerr // fields that cannot be read are no reason not to write ours
+	}
+	err = p.Client.Patch(ctx, full, client.RawPatch(types.JSONPatchType, upgrade))
+	p.count(want, VerbAdopt)
+	if err != nil {
+		return false, p.failed(VerbAdopt, want, err)
+	}
+	return false, nil
+}
+
+func headless(o plan.Object) bool {
+	s, ok := o.(*corev1.Service)
+	return ok && s.Spec.ClusterIP == corev1.ClusterIPNone
+}
+
+// patch sends what is wanted and returns what the API server made of it.
+func (p *pass) patch(ctx context.Context, want plan.Object, more ...client.PatchOption) (plan.Object, error) {
+	tree, err := treeOf(want)
+	if err != nil {
+		return nil, err
+	}
+	delete(tree, "status")
+	body, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	after := empty(want)
+	after.SetName(want.GetName())
+	after.SetNamespace(want.GetNamespace())
+	options := append([]client.PatchOption{client.ForceOwnership, client.FieldOwner(FieldManager)}, more...)
+	if err := p.Client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
+		return nil, err
+	}
+	fillKindAs(after, want)
+	return after, nil
+}
+
+// ask lets the API server say whether a write would change anything.
+func (p *pass) ask(ctx context.Context, want, there plan.Object) (verdict, error) {
+	would, err := p.patch(ctx, want, client.DryRunAll)
+	if p.Count != nil {
+		p.Count(want.GetObjectKind().GroupVersionKind().Kind, VerbDryRun)
+	}
+	if err != nil {
+		return differs, err
+	}
+	before, err := treeOf(there)
+	if err != nil {
+		return differs, err
+	}
+	after, err := treeOf(would)
+	if err != nil {
+		return differs, err
+	}
+	for _, part := range ruleOf(keyOf(want).GroupKind).parts {
+		x, y := before[part], after[part]
+		if part == "metadata" {
+			x, y = described(x), described(y)
+		}
+		if !reflect.DeepEqual(x, y) {
+			return differs, nil
+		}
+	}
+	return same, nil
+}
+
+// described are the parts of metadata that people and controllers write.
+func described(v any) any {
+	m, _ := v.(map[string]any)
+	return map[string]any{"labels": m["labels"], "annotations": m["annotations"], "ownerReferences": m["ownerReferences"]}
+}
+
+// empty is a new object of the same Go type and kind.
+func empty(o plan.Object) plan.Object {
+	fresh := reflect.New(reflect.TypeOf(o).Elem()).Interface().(plan.Object) //nolint:forcetypeassert // it is the type of o
+	fresh.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	return fresh
+}
+
+// fillKindAs restores the kind, which the client leaves empty on typed objects.
+func fillKindAs(o, like plan.Object) {
+	o.GetObjectKind().SetGroupVersionKind(like.GetObjectKind().GroupVersionKind())
+}

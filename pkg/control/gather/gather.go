@@ -1,0 +1,180 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gather reads what a decision is made from: in one pass, from the cache where there is one, and nothing that the service cannot use.
+//
+// Called by: control/reconcile/inferenceservice, control/manager, control/admit.
+// Next: control/resolve.
+package gather
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// Gatherer reads for a controller.
+type Gatherer struct {
+	// Cache answers without the network for the kinds that are watched; Live asks the API server.
+	Cache, Live client.Reader
+	// Kinds says which optional kinds there are.
+	Kinds *Kinds
+	// KnativeNamespace is where Knative Serving has its ConfigMaps.
+	KnativeNamespace string
+
+	knative knative
+}
+
+// Service reads what the plan of one service is made from. The service has its defaults; the children are those it has now.
+//
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=servingruntimes;clusterservingruntimes;clusterstoragecontainers,verbs=get;list;watch
+func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*plan.Snapshot, error) {
+	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children)}
+	var (
+		runtimes   servingv1alpha1.ServingRuntimeList
+		cluster    servingv1alpha1.ClusterServingRuntimeList
+		containers servingv1alpha1.ClusterStorageContainerList
+	)
+	if err := g.Cache.List(ctx, &runtimes, client.InNamespace(svc.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list serving runtimes: %w", err)
+	}
+	if err := g.Cache.List(ctx, &cluster, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list cluster serving runtimes: %w", err)
+	}
+	if err := g.Cache.List(ctx, &containers, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list cluster storage containers: %w", err)
+	}
+	snap.Runtimes, snap.ClusterRuntimes = runtimes.Items, cluster.Items
+	if wanted := credentials(svc, st); wanted != nil {
+		around, err := Surroundings(ctx, g.Live, *wanted)
+		if err != nil {
+			return nil, err
+		}
+		snap.Surroundings = *around
+	}
+	snap.StorageContainers = containers.Items
+	snap.NoVirtualServices = !g.Kinds.Has(VirtualService.GroupKind())
+	if g.Kinds.Has(KnativeService.GroupKind()) {
+		if err := g.readKnative(ctx, snap); err != nil {
+			return nil, err
+		}
+	}
+	return snap, nil
+}
+
+// readyCanaries are the canary predictors with a pod that is available.
+func readyCanaries(svc *servingv1beta1.InferenceService, children *plan.Children) map[string]bool {
+	ready := map[string]bool{}
+	for i := range svc.Spec.Canary {
+		name := svc.Spec.Canary[i].Predictor.Name
+		if d := children.Deployment(names.Predictor(svc.Name, name)); d != nil && d.Status.AvailableReplicas > 0 {
+			ready[name] = true
+		}
+	}
+	return ready
+}
+
+// credentials names what the pod templates draw on, or nil: only spec.storageUris are fetched by an init container of the template itself,
+// everything else gets its credentials when a pod is admitted.
+func credentials(svc *servingv1beta1.InferenceService, st *settings.Settings) *Names {
+	n := &Names{Namespace: svc.Namespace}
+	found := false
+	add := func(uris []servingv1beta1.StorageURI, pod *servingv1beta1.PodSpec, annotations map[string]string) {
+		if len(uris) == 0 {
+			return
+		}
+		found = true
+		account := pod.ServiceAccountName
+		if account == "" {
+			account = "default"
+		}
+		n.ServiceAccounts = append(n.ServiceAccounts, account)
+		for _, from := range []map[string]string{svc.Annotations, annotations} {
+			if secret := from[st.Credentials.StorageSecretAnnotation]; secret != "" {
+				n.Secrets = append(n.Secrets, secret)
+			}
+		}
+		n.Secrets = append(n.Secrets, st.Credentials.StorageSpecSecret)
+	}
+	predictor := func(p *servingv1beta1.PredictorSpec) { add(p.StorageURIs, &p.PodSpec, p.Annotations) }
+	predictor(&svc.Spec.Predictor)
+	for i := range svc.Spec.Canary {
+		predictor(&svc.Spec.Canary[i].Predictor)
+	}
+	if t := svc.Spec.Transformer; t != nil {
+		add(t.StorageURIs, &t.PodSpec, t.Annotations)
+	}
+	if e := svc.Spec.Explainer; e != nil {
+		add(e.StorageURIs, &e.PodSpec, e.Annotations)
+	}
+	if !found {
+		return nil
+	}
+	slices.Sort(n.ServiceAccounts)
+	n.ServiceAccounts = slices.Compact(n.ServiceAccounts)
+	return n
+}
+
+// knative remembers Knative's settings for a while: they change about never, and are not ours to watch.
+type knative struct {
+	mu          sync.Mutex
+	until       time.Time
+	zeroInitial bool
+	domains     []string
+}
+
+const knativeMemory = 30 * time.Second
+
+// readKnative reads two ConfigMaps of Knative Serving. One that is not there says nothing.
+//
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+func (g *Gatherer) readKnative(ctx context.Context, snap *plan.Snapshot) error {
+	k := &g.knative
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Now().After(k.until) {
+		var autoscaler, domain corev1.ConfigMap
+		for name, cm := range map[string]*corev1.ConfigMap{"config-autoscaler": &autoscaler, "config-domain": &domain} {
+			err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.KnativeNamespace, Name: name}, cm)
+			if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+				return fmt.Errorf("read ConfigMap %s/%s of Knative: %w", g.KnativeNamespace, name, err)
+			}
+		}
+		k.zeroInitial = autoscaler.Data["allow-zero-initial-scale"] == "true"
+		k.domains = slices.Sorted(maps.Keys(domain.Data))
+		k.domains = slices.DeleteFunc(k.domains, func(d string) bool { return d == "_example" })
+		// A domain without a selector is the one that services get.
+		slices.SortStableFunc(k.domains, func(a, b string) int {
+			return len(strings.TrimSpace(domain.Data[a])) - len(strings.TrimSpace(domain.Data[b]))
+		})
+		k.until = time.Now().Add(knativeMemory)
+	}
+	snap.KnativeZeroInitialScale, snap.KnativeDomains = k.zeroInitial, k.domains
+	return nil
+}
+
+// Role of the component whose workload has the name, or empty.
+func Role(p *plan.Plan, name string) serving.ComponentRole {
+	for i := range p.Components {
+		c := &p.Components[i]
+		if c.Name == name || c.Workers != nil && c.Workers.Name == name {
+			return c.Role
+		}
+	}
+	return ""
+}

@@ -1,0 +1,176 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+)
+
+// lookAgain is the pause before a kind is looked for again whose definition is there and which is not served yet.
+const lookAgain = time.Second
+
+// kinds starts the watch of an optional kind when the cluster gets it, and ends it when the cluster loses it. It is the reconciler of a
+// controller on CustomResourceDefinitions.
+//
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
+type kinds struct {
+	*controllers
+	discovery discovery.DiscoveryInterface
+	// changed wakes every service.
+	changed chan event.GenericEvent
+
+	mu      sync.Mutex
+	indexed map[string]bool
+}
+
+// served asks the API server whether it serves a kind now.
+func (k *kinds) served(ctx context.Context, o gather.Optional) (bool, error) {
+	list := &struct {
+		Resources []struct {
+			Kind string `json:"kind"`
+		} `json:"resources"`
+	}{}
+	raw, err := k.discovery.RESTClient().Get().AbsPath("/apis/" + o.GroupVersion().String()).Do(ctx).Raw()
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for %s: %w", o.CRD, err)
+	}
+	if err := json.Unmarshal(raw, list); err != nil {
+		return false, fmt.Errorf("look for %s: %w", o.CRD, err)
+	}
+	for _, r := range list.Resources {
+		if r.Kind == o.Kind {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// discover looks for every optional kind before anything is reconciled, so that no service is told of a missing kind that is there.
+func (k *kinds) discover(ctx context.Context) error {
+	for _, o := range gather.OptionalKinds() {
+		present, err := k.served(ctx, o)
+		if err != nil {
+			return err
+		}
+		if present {
+			if err := k.watch(ctx, o); err != nil {
+				return err
+			}
+			k.kinds.Set(o, true)
+		}
+	}
+	return nil
+}
+
+// Reconcile implements reconcile.Reconciler: the request names a CustomResourceDefinition.
+func (k *kinds) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	all := gather.OptionalKinds()
+	i := slices.IndexFunc(all, func(o gather.Optional) bool { return o.CRD == req.Name })
+	if i < 0 {
+		return ctrl.Result{}, nil
+	}
+	o := all[i]
+	present, err := k.served(ctx, o)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if present == k.kinds.Has(o.GroupKind()) {
+		if present {
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{RequeueAfter: k.untilServed(ctx, req)}, nil
+	}
+	if present {
+		if err := k.watch(ctx, o); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	k.kinds.Set(o, present)
+	if !present {
+		if err := k.cache.RemoveInformer(ctx, objectOf(o)); err != nil {
+			return ctrl.Result{}, fmt.Errorf("end the watch of %s: %w", o.CRD, err)
+		}
+		k.mu.Lock()
+		delete(k.indexed, o.CRD)
+		k.mu.Unlock()
+	}
+	k.log.Info("optional kind", zap.String("crd", o.CRD), zap.Bool("present", present))
+	k.changed <- event.GenericEvent{Object: objectOf(o)}
+	return ctrl.Result{}, nil
+}
+
+// untilServed is a short pause while the definition is there, and none when it is not.
+func (k *kinds) untilServed(ctx context.Context, req ctrl.Request) time.Duration {
+	if err := k.cache.Get(ctx, req.NamespacedName, crdMetadata()); err != nil {
+		return 0
+	}
+	return lookAgain
+}
+
+func objectOf(o gather.Optional) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(o.GroupVersionKind)
+	return u
+}
+
+// watch makes the cache hold a kind, and its changes wake their services.
+func (k *kinds) watch(ctx context.Context, o gather.Optional) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.indexed[o.CRD] {
+		return nil
+	}
+	if err := k.indexer.IndexField(ctx, objectOf(o), gather.IndexController, gather.ControllerOf); err != nil {
+		return fmt.Errorf("index %s: %w", o.CRD, err)
+	}
+	if err := k.main.Watch(source.Kind[client.Object](k.cache, objectOf(o), childHandler())); err != nil {
+		return fmt.Errorf("watch %s: %w", o.CRD, err)
+	}
+	k.indexed[o.CRD] = true
+	return nil
+}
+
+// addKinds adds the controller that follows CustomResourceDefinitions. Every replica does, leader or not.
+func addKinds(mgr ctrl.Manager, k *kinds) error {
+	no := false
+	c, err := controller.New("optional-kinds", mgr, controller.Options{Reconciler: k, NeedLeaderElection: &no, SkipNameValidation: yes()})
+	if err != nil {
+		return fmt.Errorf("make the controller of optional kinds: %w", err)
+	}
+	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return slices.ContainsFunc(gather.OptionalKinds(), func(k gather.Optional) bool { return k.CRD == o.GetName() })
+	})
+	if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), crdMetadata(), &handler.EnqueueRequestForObject{}, ours)); err != nil {
+		return fmt.Errorf("watch definitions: %w", err)
+	}
+	every := handler.Funcs{GenericFunc: func(ctx context.Context, _ event.GenericEvent, q queue) { k.eachService(ctx, "", q, nil) }}
+	if err := k.main.Watch(source.Channel(k.changed, every)); err != nil {
+		return fmt.Errorf("watch optional kinds: %w", err)
+	}
+	return nil
+}
+
+func yes() *bool { v := true; return &v }

@@ -1,0 +1,89 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// reasonBadSettings is the reason of the event on a ConfigMap that cannot be used.
+const reasonBadSettings = "InvalidSettings"
+
+// settingsHandler reads the operator's ConfigMap whenever it changes; a new value concerns every service.
+//
+// +kubebuilder:rbac:groups="",namespace=kserve,resources=configmaps,resourceNames=inferenceservice-config,verbs=get;list;watch
+func (c *controllers) settingsHandler() handler.EventHandler {
+	take := func(ctx context.Context, o client.Object, q queue) {
+		cm, ok := o.(*corev1.ConfigMap)
+		if o != nil && (!ok || cm.Name != settings.ConfigMapName || cm.Namespace != c.options.Namespace) {
+			return
+		}
+		if c.takeSettings(cm) {
+			c.eachService(ctx, "", q, nil)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { take(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { take(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			if e.Object.GetName() == settings.ConfigMapName {
+				take(ctx, nil, q)
+			}
+		},
+	}
+}
+
+// takeSettings uses a ConfigMap, or keeps the last good one and says so. It reports whether the settings changed.
+func (c *controllers) takeSettings(cm *corev1.ConfigMap) bool {
+	changed, err := c.settings.Take(cm)
+	good, _ := c.settings.Current()
+	if err != nil {
+		c.metrics.valid.Set(0)
+		kept := "the last good settings stay in force"
+		if good == nil {
+			kept = "there are no good settings yet, and nothing is reconciled until there are"
+		}
+		c.log.Error("the operator's ConfigMap cannot be used; "+kept, zap.Error(err))
+		if cm != nil {
+			c.events.Event(cm, corev1.EventTypeWarning, reasonBadSettings, err.Error()+"; "+kept)
+		}
+		return false
+	}
+	c.metrics.valid.Set(1)
+	if changed {
+		c.metrics.loaded.Inc()
+		c.log.Info("settings read", zap.String("resourceVersion", cm.ResourceVersion))
+	}
+	return changed
+}
+
+// settingsMetrics tell of the operator's ConfigMap.
+type settingsMetrics struct {
+	valid  prometheus.Gauge
+	loaded prometheus.Counter
+}
+
+func newSettingsMetrics(registry prometheus.Registerer) (*settingsMetrics, error) {
+	m := &settingsMetrics{
+		valid: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kserve_settings_valid", Help: "1 while the operator's ConfigMap can be used, 0 while the last good settings (if any) stand in for it.",
+		}),
+		loaded: prometheus.NewCounter(prometheus.CounterOpts{Name: "kserve_settings_loads_total", Help: "Times that new settings came into force."}),
+	}
+	for _, c := range []prometheus.Collector{m.valid, m.loaded} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inferenceservice
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+)
+
+// isRoute tells what makes a service reachable from outside. It is made when the service can answer for the first time, and kept up from then on.
+func isRoute(o plan.Object) bool {
+	switch o.GetObjectKind().GroupVersionKind().Kind {
+	case "Ingress", gather.HTTPRoute.Kind, gather.VirtualService.Kind:
+		return true
+	}
+	return false
+}
+
+// everyComponentServed says that each component can answer, as far as its workload says.
+func everyComponentServed(p *plan.Plan, children *plan.Children) bool {
+	for i := range p.Components {
+		c := &p.Components[i]
+		if c.Canary != nil {
+			continue
+		}
+		if p.Mode != serving.Standard {
+			if !ksvcReady(children.OptionalObject(gather.KnativeService.Group, gather.KnativeService.Kind, c.Name)) {
+				return false
+			}
+			continue
+		}
+		if !available(children.Deployment(c.Name)) || c.Workers != nil && !available(children.Deployment(c.Workers.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func available(d *appsv1.Deployment) bool {
+	if d == nil {
+		return false
+	}
+	for i := range d.Status.Conditions {
+		if c := &d.Status.Conditions[i]; c.Type == appsv1.DeploymentAvailable {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func ksvcReady(o *unstructured.Unstructured) bool {
+	if o == nil {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == "Ready" {
+			return m["status"] == "True"
+		}
+	}
+	return false
+}
+
+// unlisted are the objects without our label that the service may have from a time when it was another: the alias of Knative mode and
+// the list of models of a multi-model service.
+func unlisted(p *plan.Plan, children *plan.Children) []plan.Object {
+	var list []plan.Object
+	if p.Mode != serving.Standard {
+		list = append(list, &corev1.Service{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+			ObjectMeta: metav1.ObjectMeta{Name: p.Owner.Name, Namespace: p.Owner.Namespace},
+		})
+	}
+	for _, d := range children.Deployments {
+		if d.Annotations[serving.AnnotationInternalConfigVolumeName] != "" {
+			list = append(list, &corev1.ConfigMap{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+				ObjectMeta: metav1.ObjectMeta{Name: names.ModelConfig(p.Owner.Name), Namespace: p.Owner.Namespace},
+			})
+			break
+		}
+	}
+	return list
+}
