@@ -197,7 +197,7 @@ func apiServerRestarts(s *space) {
 	l.seen(s, "before", 5)
 	s.apply(model("coming", iris))
 	start := time.Now()
-	out, err := s.local(s.Context(), "restart-api")
+	out, err := s.restartAPI(s.Context(), 2*time.Second)
 	require.NoError(s, err, "%s", out)
 	s.eventually("the API server answers", patience, func(ctx context.Context) error {
 		_, err := s.core.CoreV1().Namespaces().Get(ctx, s.ns, metav1.GetOptions{})

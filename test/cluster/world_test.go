@@ -73,7 +73,6 @@ func up(t *testing.T) *world {
 	for _, dir := range []string{w.state(), w.home(), w.tmp()} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(run, "audit.yaml"), []byte(auditPolicy), 0o600))
 	end := sync.OnceFunc(func() {
 		if w.isUp {
 			_, _ = w.local(context.Background(), "down")
@@ -91,9 +90,7 @@ func up(t *testing.T) *world {
 	ctx, cancel := context.WithTimeout(t.Context(), upLimit)
 	defer cancel()
 	w.isUp = true
-	args := []string{
-		"up", "--cluster-flag=--api-flag=--audit-policy-file=" + filepath.Join(run, "audit.yaml"), "--cluster-flag=--api-flag=--audit-log-path=" + w.auditLog(),
-	}
+	args := []string{"up", "--cluster-flag=--audit-log=" + w.auditLog()}
 	if binary := os.Getenv("KSERVE_CLUSTER_BINARY"); binary != "" {
 		args = append(args, "--cluster-binary="+binary)
 	}
@@ -138,6 +135,13 @@ func (w *world) local(ctx context.Context, args ...string) (string, error) {
 		return both.String(), fmt.Errorf("kserve local %s: %w", strings.Join(args, " "), err)
 	}
 	return out.String(), nil
+}
+
+// restartAPI ends the API server, alone, and starts another after so long. It is a command of the cluster's own program.
+func (w *world) restartAPI(ctx context.Context, away time.Duration) (string, error) {
+	cmd := exec.CommandContext(ctx, fmt.Sprintf("/proc/%d/exe", w.record.PID), "restart-apiserver", "--name="+clusterName, "--state="+w.state(), "--for="+away.String())
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // lines calls say for each whole line written to it.
