@@ -22,15 +22,16 @@ import (
 
 // Folders with a kustomization that installs everything.
 const (
-	Base  = "base"
-	Local = "overlays/local"
+	Base        = "base"
+	Local       = "overlays/local"
+	CertManager = "overlays/cert-manager"
 )
 
 const kustomizationFile = "kustomization.yaml"
 
 // Options choose what is installed. The zero value is the base with the images that `make images` makes.
 type Options struct {
-	// Folder is Base or Local.
+	// Folder is Base, Local or CertManager.
 	Folder string
 	// ImagePrefix and ImageTag take the places of kserve-go and latest in the names of our own images, in settings and runtimes too.
 	ImagePrefix, ImageTag string

@@ -4,8 +4,10 @@
 package deploy_test
 
 import (
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,15 +24,24 @@ import (
 	"github.com/kserve-go/kserve-go/deploy"
 )
 
+// decoded holds what the tests only read: the schemas take their time.
+var decoded = sync.OnceValues(func() (map[string][]*unstructured.Unstructured, error) { //nolint:gochecknoglobals // read once for all tests
+	ways := map[string][]*unstructured.Unstructured{}
+	for _, folder := range []string{deploy.Base, deploy.Local, deploy.CertManager} {
+		all, err := deploy.Objects(deploy.Options{Folder: folder})
+		if err != nil {
+			return nil, err
+		}
+		ways[folder] = all
+	}
+	return ways, nil
+})
+
 // installations are everything that is installed, in each way there is.
 func installations(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
-	ways := map[string][]*unstructured.Unstructured{}
-	for _, folder := range []string{deploy.Base, deploy.Local} {
-		all, err := deploy.Objects(deploy.Options{Folder: folder})
-		require.NoError(t, err)
-		ways[folder] = all
-	}
+	ways, err := decoded()
+	require.NoError(t, err)
 	return ways
 }
 
@@ -175,8 +186,7 @@ func TestServicesAndBudgetsSelectPods(t *testing.T) {
 }
 
 func TestTheWebhookOutlivesANode(t *testing.T) {
-	all, err := deploy.Objects(deploy.Options{})
-	require.NoError(t, err)
+	all := installations(t)[deploy.Base]
 	for _, d := range typed[appsv1.Deployment](t, all, "Deployment") {
 		if d.Name != "kserve-webhook-server" {
 			continue
@@ -325,4 +335,27 @@ func intersect(list []string, of ...string) []string {
 		}
 	}
 	return both
+}
+
+// TestTheGrantsAreTold keeps the page for those who must approve an installation whole.
+func TestTheGrantsAreTold(t *testing.T) {
+	page, err := os.ReadFile("../docs/installing.md")
+	require.NoError(t, err)
+	tell := func(role string, rules []rbacv1.PolicyRule) {
+		for _, r := range rules {
+			for _, resource := range r.Resources {
+				kind, _, _ := strings.Cut(resource, "/")
+				require.True(t, strings.Contains(strings.ToLower(string(page)), kind), "%s grants something with %s, docs/installing.md does not say so", role, kind)
+			}
+		}
+	}
+	all := installations(t)[deploy.Base]
+	for _, r := range typed[rbacv1.ClusterRole](t, all, "ClusterRole") {
+		if strings.HasSuffix(r.Name, "-role") { // of a process, not for people
+			tell(r.Name, r.Rules)
+		}
+	}
+	for _, r := range typed[rbacv1.Role](t, all, "Role") {
+		tell(r.Name, r.Rules)
+	}
 }

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ func main() {
 	flag.StringVar(&o.tag, "tag", "latest", "tag of every image")
 	flag.StringVar(&o.version, "version", "dev", "version that the labels tell")
 	flag.StringVar(&o.revision, "revision", "", "commit that the labels tell")
+	flag.Float64Var(&o.most, "max", 30, "megabytes that a pull of an image may transfer; larger is an error")
 	flag.Parse()
 	if err := run(o, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -33,6 +35,7 @@ func main() {
 
 type options struct {
 	bin, out, prefix, tag, version, revision string
+	most                                     float64
 }
 
 // titles names every binary that is deployed, and says what it is.
@@ -68,9 +71,14 @@ func run(o options, names []string) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	var fault error
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, w := range written {
-		fmt.Fprintf(table, "%s\t%s\t%.1f MB\n", w.Ref, w.Digest, float64(w.Size)/1e6)
+		megabytes := float64(w.Size) / 1e6
+		fmt.Fprintf(table, "%s\t%s\t%.1f MB\n", w.Ref, w.Digest, megabytes)
+		if megabytes > o.most {
+			fault = errors.Join(fault, fmt.Errorf("%s has %.1f MB, more than %.0f", w.Ref, megabytes, o.most)) //nolint:err113 // said to a person, compared by nobody
+		}
 	}
-	return table.Flush()
+	return errors.Join(table.Flush(), fault)
 }
