@@ -68,7 +68,7 @@ func New[T client.Object](c client.WithWatch, target Target, log *zap.Logger, ch
 			return c.Watch(ctx, target.List.DeepCopyObject().(client.ObjectList), options(raw)) //nolint:forcetypeassert // see above
 		},
 	}
-	f := &Follower[T]{target: target, informer: toolscache.NewSharedInformer(lists, target.Object, 0)}
+	f := &Follower[T]{target: target, informer: toolscache.NewSharedInformer(toolscache.ToListWatcherWithWatchListSemantics(lists, c), target.Object, 0)}
 	if err := f.informer.SetWatchErrorHandlerWithContext(complain(target, log)); err != nil {
 		return nil, fmt.Errorf("follow %s: %w", target, err)
 	}
