@@ -17,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 )
@@ -31,7 +31,6 @@ const (
 	imageAnnotation = "kserve-local/image"
 	atOnce          = 8
 	pause           = 100 * time.Millisecond
-	clientQPS       = 200
 )
 
 // installer puts objects into a cluster.
@@ -43,25 +42,11 @@ type installer struct {
 }
 
 func newInstaller(r *record.Record, say *steps, limit time.Duration) (*installer, error) {
-	client, err := newClient(r.Kubeconfig)
+	client, _, err := live.Client(r.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	return &installer{client: client, say: say, limit: limit}, nil
-}
-
-func newClient(kubeconfig string) (dynamic.Interface, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read the cluster's kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = clientQPS, 2*clientQPS
-	config.WarningHandler = nil
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
-	}
-	return client, nil
 }
 
 // install puts KServe on the cluster and returns when it works.
@@ -127,7 +112,7 @@ func split(objects []*unstructured.Unstructured) []*stage {
 			to = kinds
 		case o.GetKind() == "Deployment":
 			to = processes
-		case o.GroupVersionKind().Group == servingGroup:
+		case o.GroupVersionKind().Group == live.ServingGroup:
 			to = own
 		case o.GroupVersionKind().Group == "admissionregistration.k8s.io":
 			to = hooks
@@ -136,8 +121,6 @@ func split(objects []*unstructured.Unstructured) []*stage {
 	}
 	return []*stage{kinds, base, processes, own, hooks}
 }
-
-const servingGroup = "serving.kserve.io"
 
 // stamp notes in each Deployment which images its pods run: the name alone is always the same.
 func stamp(objects []*unstructured.Unstructured, images []loaded) {
@@ -222,11 +205,11 @@ func established(ctx context.Context, i *installer, objects []*unstructured.Unst
 			continue
 		}
 		for {
-			live, err := i.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+			kind, err := i.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 			if err != nil && !passes(err) {
 				return fmt.Errorf("read kind %s: %w", o.GetName(), err)
 			}
-			if err == nil && condition(live, "Established") == "True" {
+			if err == nil && live.Condition(kind, "Established") == "True" {
 				break
 			}
 			if !sleep(ctx, pause) {
@@ -242,13 +225,13 @@ func established(ctx context.Context, i *installer, objects []*unstructured.Unst
 func (i *installer) ready(ctx context.Context, stages []*stage) error {
 	for {
 		var waiting []string
-		for _, d := range deployments(stages) {
-			live, err := i.resource(d).Get(ctx, d.GetName(), metav1.GetOptions{})
+		for _, want := range deployments(stages) {
+			d, err := i.resource(want).Get(ctx, want.GetName(), metav1.GetOptions{})
 			if err != nil && !passes(err) {
-				return fmt.Errorf("read Deployment %s: %w", d.GetName(), err)
+				return fmt.Errorf("read Deployment %s: %w", want.GetName(), err)
 			}
-			if err != nil || !rolledOut(live) {
-				waiting = append(waiting, d.GetName())
+			if err != nil || !rolledOut(d) {
+				waiting = append(waiting, want.GetName())
 			}
 		}
 		if len(waiting) == 0 {
@@ -261,7 +244,7 @@ func (i *installer) ready(ctx context.Context, stages []*stage) error {
 	}
 	i.say.done("controller and webhook ready")
 	probe := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": servingGroup + "/v1beta1", "kind": "InferenceService",
+		"apiVersion": live.ServingGroup + "/v1beta1", "kind": "InferenceService",
 		"metadata": map[string]any{"name": "admission-check", "namespace": "default"},
 		"spec": map[string]any{"predictor": map[string]any{"model": map[string]any{
 			"modelFormat": map[string]any{"name": "sklearn"}, "storageUri": "s3://kserve-samples/iris",
@@ -303,18 +286,6 @@ func rolledOut(d *unstructured.Unstructured) bool {
 		number("status", "replicas") == want && number("status", "availableReplicas") == want
 }
 
-// condition is the status of a condition, empty when the object has none of that type.
-func condition(o *unstructured.Unstructured, kind string) string {
-	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // as above
-	for _, c := range all {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			status, _ := m["status"].(string)
-			return status
-		}
-	}
-	return ""
-}
-
 // explain adds to an error what the pods have to say: that is mostly where the reason is.
 func (i *installer) explain(ctx context.Context, err error, stages []*stage) error {
 	ctx = context.WithoutCancel(ctx)
@@ -328,7 +299,7 @@ func (i *installer) explain(ctx context.Context, err error, stages []*stage) err
 	slices.Sort(namespaces)
 	text := ""
 	for _, ns := range slices.Compact(namespaces) {
-		pods, perr := podsOf(ctx, i.client, ns)
+		pods, perr := live.Pods(ctx, i.client, ns)
 		if perr != nil {
 			continue // the first error is the one to tell
 		}

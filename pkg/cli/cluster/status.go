@@ -8,15 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
@@ -26,21 +23,24 @@ import (
 type Status struct {
 	record.Record
 	// Installed says whether KServe is on the cluster.
-	Installed bool      `json:"installed"`
-	Pods      []Pod     `json:"pods"`
-	Services  []Service `json:"services"`
+	Installed  bool       `json:"installed"`
+	Controller Process    `json:"controller"`
+	Webhook    Process    `json:"webhook"`
+	Pods       []live.Pod `json:"pods"`
+	Services   []Service  `json:"services"`
 }
 
-// Pod is a pod in one line.
-type Pod struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Ready     bool   `json:"ready"`
-	// State is the phase, or what a container waits for.
-	State    string `json:"state"`
-	Restarts int64  `json:"restarts"`
-	// Role is controller or webhook for the pods of KServe itself.
-	Role string `json:"role,omitempty"`
+// Process is how many pods of the controller or the webhook there are.
+type Process struct {
+	Pods  int `json:"pods"`
+	Ready int `json:"ready"`
+}
+
+func (p Process) String() string {
+	if p.Pods == 0 {
+		return "no pod"
+	}
+	return fmt.Sprintf("%d of %d ready", p.Ready, p.Pods)
 }
 
 // Service is an InferenceService in one line.
@@ -59,8 +59,6 @@ var (
 )
 
 const systemNamespace = "kserve"
-
-var inferenceServices = schema.GroupVersionResource{Group: servingGroup, Version: "v1beta1", Resource: "inferenceservices"}
 
 func statusCommand(t *Target, streams output.Streams) *cobra.Command {
 	format := output.Table
@@ -88,15 +86,16 @@ func statusCommand(t *Target, streams output.Streams) *cobra.Command {
 }
 
 func readStatus(ctx context.Context, r *record.Record) (*Status, error) {
-	client, err := newClient(r.Kubeconfig)
+	client, _, err := live.Client(r.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Record: *r, Pods: []Pod{}, Services: []Service{}}
-	if s.Pods, err = podsOf(ctx, client, metav1.NamespaceAll); err != nil {
+	s := &Status{Record: *r, Pods: []live.Pod{}, Services: []Service{}}
+	if s.Pods, err = live.Pods(ctx, client, metav1.NamespaceAll); err != nil {
 		return nil, exit.Errorf(exit.Unreachable, "%w", err)
 	}
-	services, err := client.Resource(inferenceServices).List(ctx, metav1.ListOptions{})
+	s.Controller, s.Webhook = s.process("controller"), s.process("webhook")
+	services, err := client.Resource(live.InferenceServices).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return s, nil
 	}
@@ -104,33 +103,15 @@ func readStatus(ctx context.Context, r *record.Record) (*Status, error) {
 		return nil, exit.Errorf(exit.Unreachable, "list InferenceServices: %w", err)
 	}
 	s.Installed = true
-	for _, o := range services.Items {
-		url, _, _ := unstructured.NestedString(o.Object, "status", "url") // what is not there is empty
-		line := Service{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: cmp.Or(condition(&o, "Ready"), "Unknown"), URL: url}
+	for i := range services.Items {
+		o := &services.Items[i]
+		line := Service{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: cmp.Or(live.Condition(o, "Ready"), "Unknown"), URL: live.URL(o)}
 		if line.Ready != "True" {
-			line.Reason = why(&o)
+			line.Reason = live.Why(o)
 		}
 		s.Services = append(s.Services, line)
 	}
 	return s, nil
-}
-
-// why is the first sentence that the status of a service has about what is wrong.
-func why(o *unstructured.Unstructured) string {
-	if m, _, _ := unstructured.NestedString(o.Object, "status", "modelStatus", "lastFailureInfo", "message"); m != "" {
-		return m
-	}
-	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // as above
-	for _, c := range all {
-		if m, ok := c.(map[string]any); ok && m["status"] == "False" {
-			text, _ := m["message"].(string)
-			reason, _ := m["reason"].(string)
-			if s := cmp.Or(text, reason); s != "" {
-				return s
-			}
-		}
-	}
-	return ""
 }
 
 func (s *Status) print(streams output.Streams) error {
@@ -140,8 +121,8 @@ func (s *Status) print(streams output.Streams) error {
 		rows = append(rows, []string{"gateway", s.Gateway})
 	}
 	rows = append(rows, []string{"kubeconfig", s.Kubeconfig})
-	for _, role := range []string{"controller", "webhook"} {
-		rows = append(rows, []string{role, s.role(role)})
+	if s.Installed {
+		rows = append(rows, []string{"controller", s.Controller.String()}, []string{"webhook", s.Webhook.String()})
 	}
 	if err := output.Rows(streams.Out, []string{"cluster", fmt.Sprintf("%s, process %d", s.Name, s.PID)}, rows); err != nil {
 		return err
@@ -172,21 +153,18 @@ func (s *Status) print(streams output.Streams) error {
 	return nil
 }
 
-// role says how many pods of a process of KServe are ready.
-func (s *Status) role(role string) string {
-	ready, all := 0, 0
-	for _, p := range s.Pods {
-		if p.Role == role {
-			all++
-			if p.Ready {
-				ready++
+// process counts the pods of one of KServe's own processes.
+func (s *Status) process(role string) Process {
+	var p Process
+	for _, pod := range s.Pods {
+		if pod.Namespace == systemNamespace && pod.Labels[roleLabel] == roles[role] {
+			p.Pods++
+			if pod.Ready {
+				p.Ready++
 			}
 		}
 	}
-	if all == 0 {
-		return "no pod"
-	}
-	return fmt.Sprintf("%d of %d ready", ready, all)
+	return p
 }
 
 func yesNo(b bool) string {
@@ -194,70 +172,6 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// podsOf reads the pods of a namespace, sorted.
-func podsOf(ctx context.Context, client dynamic.Interface, namespace string) ([]Pod, error) {
-	pods, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list pods: %w", err)
-	}
-	found := make([]Pod, 0, len(pods.Items))
-	for _, o := range pods.Items {
-		p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: condition(&o, "Ready") == "True", State: podState(&o)}
-		for role, label := range roles {
-			if p.Namespace == systemNamespace && o.GetLabels()[roleLabel] == label {
-				p.Role = role
-			}
-		}
-		for _, c := range containerStatuses(&o) {
-			n, _, _ := unstructured.NestedInt64(c, "restartCount") // what is not there is 0
-			p.Restarts += n
-		}
-		found = append(found, p)
-	}
-	slices.SortFunc(found, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
-	return found, nil
-}
-
-// podState is what the pod waits for, else its phase.
-func podState(o *unstructured.Unstructured) string {
-	if o.GetDeletionTimestamp() != nil {
-		return "Terminating"
-	}
-	for _, c := range containerStatuses(o) {
-		if reason, _, _ := unstructured.NestedString(c, "state", "waiting", "reason"); reason != "" && reason != "PodInitializing" {
-			text, _, _ := unstructured.NestedString(c, "state", "waiting", "message")
-			ended, _, _ := unstructured.NestedString(c, "lastState", "terminated", "message")
-			if text = cmp.Or(ended, text); text != "" {
-				return reason + ": " + text
-			}
-			return reason
-		}
-	}
-	if condition(o, "PodScheduled") == "False" {
-		all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		for _, c := range all {
-			if m, ok := c.(map[string]any); ok && m["type"] == "PodScheduled" {
-				return fmt.Sprintf("%v: %v", m["reason"], m["message"])
-			}
-		}
-	}
-	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
-	return cmp.Or(phase, "Pending")
-}
-
-func containerStatuses(o *unstructured.Unstructured) []map[string]any {
-	var found []map[string]any
-	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
-		all, _, _ := unstructured.NestedSlice(o.Object, "status", field)
-		for _, c := range all {
-			if m, ok := c.(map[string]any); ok {
-				found = append(found, m)
-			}
-		}
-	}
-	return found
 }
 
 func logsCommand(t *Target, streams output.Streams) *cobra.Command {

@@ -4,7 +4,7 @@
 // Package predict sends one inference request over V1 REST, V2 REST or V2 gRPC and prints the answer and how long it took.
 //
 // Called by: cli.
-// Next: any server of these protocols, among them the one that cli/run starts.
+// Next: any server of these protocols, among them the one that cli/run starts and the gateway of a local cluster.
 package predict
 
 import (
@@ -53,6 +53,9 @@ type Options struct {
 	Headers  []string
 	Timeout  time.Duration
 	Output   output.Format
+	Cluster  Cluster // where to look for the service; without it URL and GRPCAddr are the server
+
+	urlGiven, addressGiven bool
 }
 
 // BindFlags declares the flags.
@@ -61,6 +64,10 @@ func (o *Options) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.Data, "data", "d", "", "the request's body, inline")
 	flags.StringVarP(&o.Protocol, "protocol", "p", "", `v1, v2 or grpc; without it, v1 for {"instances": …} and v2 for {"inputs": …}`)
 	flags.BoolVar(&o.Graph, "graph", false, "ask the InferenceGraph of this name (or namespace/name), as kserve run serves it, and no model")
+	flags.StringVarP(&o.Cluster.Namespace, "namespace", "n", "", "ask the InferenceService of this namespace in a cluster, where its status says it is")
+	flags.StringVar(&o.Cluster.Name, "cluster", "", "the cluster is the local one of this name (kserve local up --name)")
+	flags.StringVar(&o.Cluster.State, "state", "", "folder that holds the folders of local clusters")
+	flags.StringVar(&o.Cluster.Kubeconfig, "kubeconfig", "", "the cluster is that of this kubeconfig (default with -n: KUBECONFIG, else the local cluster that runs)")
 	flags.StringVar(&o.URL, "url", "http://localhost:8080", "base URL of the server, for v1 and v2")
 	flags.StringVar(&o.GRPCAddr, "grpc-address", "localhost:8081", "host:port of the server, for grpc")
 	flags.StringVar(&o.Host, "host", "", "Host header, as a cluster's ingress routes by it")
@@ -81,13 +88,18 @@ func Command(streams output.Streams) *cobra.Command {
 The body is JSON in V1 form, {"instances": [[…], …]}, or in V2 form, {"inputs": [{"name", "shape", "datatype", "data"}]}.
 A rectangular V1 body can be sent over v2 and grpc too: it becomes one input named input-0.
 
+With --namespace (or --cluster, or --kubeconfig) the model is an InferenceService of a cluster: its status tells its URL, and the gateway
+of a local cluster is found by itself. In other clusters --url names the ingress where the URL's host cannot be resolved.
+
 An InferenceGraph that kserve run serves is asked with --graph, under /serving/<namespace>/<name>.`,
 		Example: `  kserve predict sklearn-iris -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'
   kserve predict sklearn-iris -p grpc -f request.json
+  kserve predict sklearn-iris -n default -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'
   kserve predict --graph iris-pipeline -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Model = args[0]
+			o.urlGiven, o.addressGiven = cmd.Flags().Changed("url"), cmd.Flags().Changed("grpc-address")
 			return Run(cmd.Context(), o, streams)
 		},
 	}
@@ -121,12 +133,17 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	if o.Protocol == "" {
 		o.Protocol = body.natural()
 	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if o.Cluster.asked() {
+		if err := o.find(ctx, streams.Err); err != nil {
+			return err
+		}
+	}
 	return o.send(ctx, body, streams)
 }
 
 func (o *Options) send(ctx context.Context, body *requestBody, streams output.Streams) error {
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
 	var answer *Answer
 	var err error
 	switch o.Protocol {
@@ -145,7 +162,7 @@ func (o *Options) send(ctx context.Context, body *requestBody, streams output.St
 	if err := answer.print(o.Output, streams); err != nil {
 		return err
 	}
-	if answer.notFound && !o.Graph {
+	if answer.notFound && !o.Graph && !o.Cluster.asked() {
 		fmt.Fprintf(streams.Err, "if %s is an InferenceGraph that kserve run serves, it is at /serving/<namespace>/<name>: kserve predict --graph %s\n", o.Model, o.Model)
 	}
 	if answer.failed {
@@ -267,6 +284,9 @@ func (o *Options) path(model string) string {
 	if !o.Graph {
 		return model
 	}
+	if o.Cluster.asked() { // it has a host of its own
+		return "/"
+	}
 	namespace, name, ok := strings.Cut(o.Model, "/")
 	if !ok {
 		namespace, name = "default", o.Model
@@ -332,6 +352,9 @@ func (o *Options) unreachable(ctx context.Context, address string, err error) er
 	}
 	if strings.Contains(err.Error(), "malformed HTTP") { // the error has no type; all that hangs on its text is the advice
 		return exit.Errorf(exit.Unreachable, "the server at %s does not speak HTTP/1.1; is that its gRPC port? then use --protocol grpc --grpc-address %s", address, address)
+	}
+	if o.Cluster.asked() {
+		return exit.Errorf(exit.Unreachable, "reach %s: %w; --url (for grpc --grpc-address) names another way into the cluster", address, err)
 	}
 	return exit.Errorf(exit.Unreachable, "reach %s: %w; start a server with: kserve run -f FILE", address, err)
 }

@@ -1,0 +1,167 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package live reads objects of a cluster as documents and tells in a sentence how they are.
+//
+// Called by: cli/cluster, cli/predict.
+// Next: the API server.
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// ServingGroup is the API group of KServe.
+const ServingGroup = "serving.kserve.io"
+
+// The kinds that answer requests.
+var (
+	InferenceServices = schema.GroupVersionResource{Group: ServingGroup, Version: "v1beta1", Resource: "inferenceservices"}
+	InferenceGraphs   = schema.GroupVersionResource{Group: ServingGroup, Version: "v1alpha1", Resource: "inferencegraphs"}
+)
+
+var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+const clientQPS = 200
+
+// Client connects to the cluster of a kubeconfig, or, without one, of KUBECONFIG and the person's default one. It also tells the
+// namespace of the kubeconfig's context.
+func Client(kubeconfig string) (client dynamic.Interface, namespace string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if namespace, _, err = loader.Namespace(); err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = clientQPS, 2*clientQPS
+	config.WarningHandler = rest.NoWarnings{}
+	client, err = dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("make a client: %w", err)
+	}
+	return client, namespace, nil
+}
+
+// Condition is the status of a condition, empty when the object has none of that type.
+func Condition(o *unstructured.Unstructured, kind string) string {
+	for _, c := range conditions(o) {
+		if c["type"] == kind {
+			status, _ := c["status"].(string)
+			return status
+		}
+	}
+	return ""
+}
+
+// Why is the first sentence that the status of a service has about what is wrong.
+func Why(o *unstructured.Unstructured) string {
+	if m := text(o.Object, "status", "modelStatus", "lastFailureInfo", "message"); m != "" {
+		return m
+	}
+	for _, c := range conditions(o) {
+		if c["status"] == "False" {
+			if s := cmp.Or(text(c, "message"), text(c, "reason")); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// URL is where the status of a service says that it is.
+func URL(o *unstructured.Unstructured) string { return text(o.Object, "status", "url") }
+
+// Pod is a pod in one line.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Ready     bool   `json:"ready"`
+	// State is the phase, or what a container waits for.
+	State    string `json:"state"`
+	Restarts int64  `json:"restarts"`
+	// Labels are the pod's.
+	Labels map[string]string `json:"-"`
+}
+
+// Pods reads the pods of a namespace, or of all, sorted.
+func Pods(ctx context.Context, client dynamic.Interface, namespace string) ([]Pod, error) {
+	all, err := client.Resource(pods).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list pods: %w", err)
+	}
+	found := make([]Pod, 0, len(all.Items))
+	for i := range all.Items {
+		o := &all.Items[i]
+		p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels()}
+		for _, c := range containers(o) {
+			n, _, _ := unstructured.NestedInt64(c, "restartCount") // what is not there is 0
+			p.Restarts += n
+		}
+		found = append(found, p)
+	}
+	slices.SortFunc(found, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
+	return found, nil
+}
+
+// podState is what the pod waits for, else its phase.
+func podState(o *unstructured.Unstructured) string {
+	if o.GetDeletionTimestamp() != nil {
+		return "Terminating"
+	}
+	for _, c := range containers(o) {
+		reason := text(c, "state", "waiting", "reason")
+		if reason == "" || reason == "PodInitializing" {
+			continue
+		}
+		if more := cmp.Or(text(c, "lastState", "terminated", "message"), text(c, "state", "waiting", "message")); more != "" {
+			return reason + ": " + more
+		}
+		return reason
+	}
+	for _, c := range conditions(o) {
+		if c["type"] == "PodScheduled" && c["status"] == "False" {
+			return text(c, "reason") + ": " + text(c, "message")
+		}
+	}
+	return cmp.Or(text(o.Object, "status", "phase"), "Pending")
+}
+
+func containers(o *unstructured.Unstructured) []map[string]any {
+	return append(maps(o, "status", "initContainerStatuses"), maps(o, "status", "containerStatuses")...)
+}
+
+func conditions(o *unstructured.Unstructured) []map[string]any {
+	return maps(o, "status", "conditions")
+}
+
+// maps are the objects of a list; what has another shape is left out.
+func maps(o *unstructured.Unstructured, fields ...string) []map[string]any {
+	all, _, _ := unstructured.NestedSlice(o.Object, fields...)
+	var found []map[string]any
+	for _, v := range all {
+		if m, ok := v.(map[string]any); ok {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// text is a field that holds a text, else nothing.
+func text(o map[string]any, fields ...string) string {
+	s, _, _ := unstructured.NestedString(o, fields...)
+	return s
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package predict
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
+	local "github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+)
+
+// Cluster says that the model is a service of a cluster, and of which.
+type Cluster struct {
+	Namespace  string
+	Kubeconfig string
+	// Name and State are those of a local cluster.
+	Name, State string
+}
+
+// asked says whether the person named a cluster in any way.
+func (c *Cluster) asked() bool { return *c != Cluster{} }
+
+// kubeconfig is the file that leads to the cluster: the named one, that of the named local cluster, that of KUBECONFIG, or that of
+// the local cluster that runs. Empty means what client libraries do by themselves.
+func (c *Cluster) kubeconfig() (string, error) {
+	switch {
+	case c.Kubeconfig != "":
+		return c.Kubeconfig, nil
+	case c.Name == "" && c.State == "" && os.Getenv("KUBECONFIG") != "":
+		return "", nil
+	}
+	p, err := local.At(c.State, cmp.Or(c.Name, local.DefaultName))
+	if err != nil {
+		return "", exit.Errorf(exit.Usage, "%w", err)
+	}
+	r, err := p.Running()
+	switch {
+	case err == nil:
+		return r.Kubeconfig, nil
+	case !errors.Is(err, local.ErrNotRunning):
+		return "", err
+	case c.Name == "" && c.State == "":
+		if home, err := os.UserHomeDir(); err == nil {
+			if _, err := os.Stat(filepath.Join(home, ".kube", "config")); err == nil {
+				return "", nil
+			}
+		}
+	}
+	return "", exit.Errorf(exit.Unreachable, "%w; --kubeconfig names another cluster", err)
+}
+
+// gateway is where the hosts of a local cluster's services are served; empty when the kubeconfig is of another cluster.
+func gateway(kubeconfig string) string {
+	if kubeconfig == "" {
+		kubeconfig = os.Getenv("KUBECONFIG")
+	}
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(kubeconfig), "ready.json"))
+	if err != nil {
+		return ""
+	}
+	var r local.Record
+	if json.Unmarshal(raw, &r) != nil || r.Kubeconfig != kubeconfig {
+		return ""
+	}
+	return r.Gateway
+}
+
+// find fills in where the service is, from its status: URL or address, and the host it goes by. What the person gave counts.
+func (o *Options) find(ctx context.Context, stderr io.Writer) error {
+	kubeconfig, err := o.Cluster.kubeconfig()
+	if err != nil {
+		return err
+	}
+	client, namespace, err := live.Client(kubeconfig)
+	if err != nil {
+		return exit.Errorf(exit.Usage, "%w", err)
+	}
+	kind, resource, name := "InferenceService", live.InferenceServices, o.Model
+	if o.Graph {
+		kind, resource = "InferenceGraph", live.InferenceGraphs
+		if ns, n, ok := strings.Cut(o.Model, "/"); ok {
+			o.Cluster.Namespace, name = ns, n
+		}
+	}
+	namespace = cmp.Or(o.Cluster.Namespace, namespace)
+	service, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return exit.Errorf(exit.Failed, "the cluster has no %s %s in namespace %s", kind, name, namespace)
+	case err != nil:
+		return exit.Errorf(exit.Unreachable, "read %s %s: %w", kind, name, err)
+	}
+	ready := live.Condition(service, "Ready") == "True"
+	where, err := url.Parse(live.URL(service))
+	if err != nil || where.Host == "" {
+		return exit.Errorf(exit.Failed, "%s %s/%s has no URL yet: %s", kind, namespace, name, cmp.Or(live.Why(service), "it is not ready"))
+	}
+	if !ready {
+		fmt.Fprintf(stderr, "%s %s/%s is not ready: %s\n", kind, namespace, name, cmp.Or(live.Why(service), "no reason given"))
+	}
+	return o.goTo(where, gateway(kubeconfig))
+}
+
+// goTo directs the request to a service by the URL of its status, through the gateway when there is one.
+func (o *Options) goTo(where *url.URL, gateway string) error {
+	if o.Host == "" {
+		o.Host = where.Host
+	}
+	base := cmp.Or(gateway, where.Scheme+"://"+where.Host)
+	if !o.urlGiven {
+		o.URL = strings.TrimSuffix(base, "/") + strings.TrimSuffix(where.Path, "/")
+	}
+	if !o.addressGiven {
+		target, err := url.Parse(base)
+		if err != nil {
+			return fmt.Errorf("read the gateway's address: %w", err)
+		}
+		o.GRPCAddr = target.Host
+		if target.Port() == "" {
+			o.GRPCAddr = net.JoinHostPort(target.Hostname(), "80")
+		}
+	}
+	return nil
+}
