@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -88,15 +87,4 @@ func TestControlPlaneKeepsItsStateAndItsName(t *testing.T) {
 	entries, err := os.ReadDir(state)
 	require.NoError(t, err)
 	require.Empty(t, entries)
-}
-
-func TestNamedPortMustBeFree(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	c, err := tryStart(t.TempDir(), "busy", "--no-node", "--port", port)
-	require.Error(t, err)
-	require.Contains(t, c.errOut.String(), "take the API server's port")
 }

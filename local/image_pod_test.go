@@ -88,6 +88,8 @@ func shellLayout(t *testing.T, config v1.Config) string {
 	return dir
 }
 
+func containerConfig(cmd ...string) v1.Config { return v1.Config{Cmd: cmd} }
+
 func load(t *testing.T, state, name, ref, dir string) {
 	t.Helper()
 	out, err := program("load", "--state", state, "--name", name, ref, dir).CombinedOutput()

@@ -7,13 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // A pod that tries to stay: it starts a process in a session of its own, ignores signals, and holds memory mounted.
@@ -27,7 +23,6 @@ spec:
   - name: c
     image: sh
     args: ["trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & while :; do sleep 1000; done"]
-    env: [{name: MARK, value: STATE}]
     volumeMounts: [{name: m, mountPath: /mem}]
   volumes: [{name: m, emptyDir: {medium: Memory}}]
 `
@@ -41,41 +36,38 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: "r.test/p
 `
 
 func TestNothingOutlivesACluster(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, c *cluster){
-		"stopped in order": func(t *testing.T, c *cluster) { c.stop(t) },
-		"parent killed": func(t *testing.T, c *cluster) {
-			kill(t, c.cmd.Process.Pid, syscall.SIGKILL)
-			require.Error(t, c.cmd.Wait())
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before, err := net.Interfaces()
-			require.NoError(t, err)
-			state, err := os.MkdirTemp("", "kc")
-			require.NoError(t, err)
-			defer os.RemoveAll(state)
-			images := filepath.Join(state, "images.json")
-			require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o600))
-			load(t, state, "gone", "r.test/packed", shellLayout(t, v1.Config{Cmd: []string{"sleep", "1000"}}))
-			c := start(t, state, "gone", "--images", images, "--discard")
-			c.waitAccount(t, "default")
-			c.apply(t, "default", packed)
-			c.waitPod(t, "default", "packed", isReady)
-			c.apply(t, "default", strings.ReplaceAll(clinger, "STATE", state))
-			c.waitPod(t, "default", "clinger", isReady)
-			require.NotEmpty(t, leftovers(t, state, before), "the test sees what it looks for")
-			end(t, c)
-			until(t, "nothing to be left", func() bool { return len(leftovers(t, state, before)) == 0 })
-			if name == "stopped in order" {
-				require.NoDirExists(t, filepath.Join(state, "gone"))
-				return
-			}
-			// The next one of the name sweeps the folder and starts.
-			next := start(t, state, "gone", "--images", images, "--discard")
-			next.waitPod(t, "default", "clinger", func(p *corev1.Pod) bool { return isReady(p) && p.Status.ContainerStatuses[0].RestartCount == 1 })
-			next.waitPod(t, "default", "packed", isReady)
-			next.stop(t)
-			require.NoDirExists(t, filepath.Join(state, "gone"))
-		})
+	before, err := net.Interfaces()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "kc")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	state := filepath.Join(dir, "state")
+	images := filepath.Join(dir, "images.json")
+	require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o600))
+	load(t, state, "gone", "r.test/packed", shellLayout(t, containerConfig("sleep", "1000")))
+
+	// Whatever it writes to its home, to the folder for temporary files or to where it stands would be left.
+	elsewhere := filepath.Join(dir, "elsewhere")
+	require.NoError(t, os.Mkdir(elsewhere, 0o700))
+	cmd := program(upArgs(state, "gone", "--images", images, "--discard")...)
+	cmd.Env = append(cmd.Env, "HOME="+elsewhere, "TMPDIR="+elsewhere, "XDG_CACHE_HOME=", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=")
+	cmd.Dir = elsewhere
+	c, err := startProgram(cmd, state)
+	require.NoError(t, err, "standard error: %s", c.errOut)
+	c.connect(t)
+	c.waitAccount(t, "default")
+	c.apply(t, "default", packed+"---"+clinger)
+	c.waitPod(t, "default", "packed", isReady)
+	c.waitPod(t, "default", "clinger", isReady)
+	require.NotEmpty(t, leftovers(t, c.State, before), "the test sees what it looks for")
+
+	out, err := program("down", "--state", state, "--name", "gone").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.NoError(t, c.cmd.Wait(), "standard error: %s", c.errOut)
+	until(t, "nothing to be left", func() bool { return len(leftovers(t, c.State, before)) == 0 })
+	for _, d := range []string{state, elsewhere} {
+		entries, err := os.ReadDir(d)
+		require.NoError(t, err)
+		require.Empty(t, entries)
 	}
 }

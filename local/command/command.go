@@ -195,6 +195,10 @@ func down(ctx context.Context, args []string, s Streams) error {
 			return err
 		}
 	}
+	// Whoever held the name may have been killed, and its child as well.
+	if err := launch.Sweep(p); err != nil {
+		return err
+	}
 	if discard {
 		return p.Remove()
 	}

@@ -12,11 +12,16 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
+	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
+
+// databaseWait bounds waiting for the file's lock; nobody has it, for the cluster's name is held.
+const databaseWait = 5 * time.Second
 
 // startEtcd listens on unix sockets only: no port can collide, and nobody else can reach it.
 func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error) {
@@ -35,7 +40,10 @@ func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error)
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	_, err = os.Stat(filepath.Join(cfg.Dir, "member"))
 	old := err == nil
-	e, err := openEtcd(cfg)
+	var e *embed.Etcd
+	if err = checkDatabase(filepath.Join(cfg.Dir, "member", "snap", "db")); err == nil {
+		e, err = openEtcd(cfg)
+	}
 	if err != nil {
 		return "", explainEtcd(err, cfg.Dir, old)
 	}
@@ -60,6 +68,23 @@ func openEtcd(cfg *embed.Config) (e *embed.Etcd, err error) {
 		}
 	}()
 	return embed.StartEtcd(cfg)
+}
+
+// checkDatabase opens the file as etcd will: etcd does it on a goroutine of its own, where a panic ends the process.
+func checkDatabase(path string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("open database: %v", r)
+		}
+	}()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: databaseWait})
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	return db.Close()
 }
 
 func etcdLog(path string) (*zap.Logger, error) {

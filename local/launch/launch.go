@@ -38,11 +38,11 @@ type Options struct {
 func Run(ctx context.Context, o Options) (err error) {
 	p := o.Cluster.Place
 	if err := p.Lock(); err != nil {
-		return err
+		return explainState(p, err)
 	}
 	defer p.Unlock()
 	if err := p.Clear(o.Fresh); err != nil {
-		return err
+		return explainState(p, err)
 	}
 	defer func() {
 		if cerr := p.Clear(o.Discard); cerr != nil {
@@ -51,9 +51,12 @@ func Run(ctx context.Context, o Options) (err error) {
 			err = errors.Join(err, p.Remove())
 		}
 	}()
+	if err := checkRoom(p); err != nil {
+		return err
+	}
 	l, err := listen(ctx, p, "port", o.Port)
 	if err != nil {
-		return err
+		return explainState(p, err)
 	}
 	defer l.Close()
 	o.Cluster.Server = "https://" + l.Addr().String()

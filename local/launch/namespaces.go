@@ -80,7 +80,7 @@ func runInside(ctx context.Context, o Options, l net.Listener, progress func(str
 		return rerr
 	}
 	if werr != nil && ctx.Err() == nil {
-		return fmt.Errorf("the cluster ended: %w (see %s)", werr, o.Cluster.Place.Path("cluster.log"))
+		return explainEnd(o.Cluster.Place, werr)
 	}
 	return nil
 }
@@ -195,6 +195,10 @@ func Inside(ctx context.Context) error {
 		return fmt.Errorf("read options: %w", err)
 	}
 	options.Close()
+	if err := catchCrash(o.Place); err != nil {
+		_ = report.Encode(message{Error: err.Error()}) // as below
+		return err
+	}
 	err := cluster.Run(ctx, o, cluster.Hooks{
 		Progress: func(step string) { _ = report.Encode(message{Progress: step}) }, // a broken pipe means the parent is gone, and so are we
 		Ready:    func(r place.Record) error { return report.Encode(message{Ready: &r}) },
