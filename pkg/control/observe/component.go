@@ -27,6 +27,19 @@ type part struct {
 	refused *finding
 	// behind is what keeps the latest template from serving; also while an older one serves.
 	behind *finding
+	// progress counts the pods of a component that is on its way; empty for all others.
+	progress string
+}
+
+// on says how far a component on its way has come. The model's state is known by then.
+func (p *part) on(state *servingv1beta1.ModelRevisionStates) {
+	if p.progress == "" {
+		return
+	}
+	p.message = p.progress + ": being started"
+	if state != nil && state.TargetModelState == servingv1beta1.Loading {
+		p.message = p.progress + ": the model is being fetched and loaded"
+	}
 }
 
 // component judges one component in whatever mode; entry is its part of status.components.
@@ -49,6 +62,9 @@ func both(head, workers *part) *part {
 	case head.status == corev1.ConditionTrue && workers.status != corev1.ConditionTrue:
 		joined.fact = workers.fact
 		joined.message = "worker nodes: " + workers.message
+		if workers.progress != "" {
+			joined.progress = "worker nodes: " + workers.progress
+		}
 	case head.status == corev1.ConditionTrue:
 		joined.message = "predictor-container: " + head.message + ", worker-container: " + workers.message
 		if head.reason != workers.reason {
@@ -122,12 +138,7 @@ func (o *observer) unavailable(c *plan.Component, d *appsv1.Deployment, p *part)
 	case p.behind != nil:
 		f.reason, f.message = p.behind.reason, p.behind.message
 	default:
-		what := "they are being started"
-		if worst.rank == rankLoading || len(p.pods) > 0 && o.old.ModelStatus.ModelRevisionStates != nil &&
-			o.old.ModelStatus.ModelRevisionStates.TargetModelState == servingv1beta1.Loading && c.Role == serving.Predictor && c.Canary == nil {
-			what = "the model is being fetched and loaded"
-		}
-		f.message = fmt.Sprintf("%d of %s ready: %s", d.Status.ReadyReplicas, plural(wanted(d), "pod is", "pods are"), what)
+		p.progress = fmt.Sprintf("%d of %d pods are ready", d.Status.ReadyReplicas, wanted(d))
 	}
 	return f
 }
@@ -218,11 +229,4 @@ func (o *observer) wasTrue(c *plan.Component) bool {
 	}
 	old := o.old.Condition(readyCondition[c.Role])
 	return old != nil && old.Status == corev1.ConditionTrue
-}
-
-func plural(n int32, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

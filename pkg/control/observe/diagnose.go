@@ -242,9 +242,13 @@ func (d *diagnosis) unreported() (finding, bool) {
 		}
 	}
 	if c.Reason == "ReadinessGatesNotReady" {
+		why := c.Message
+		if why == "" {
+			why = "a readiness gate of the pod is not True"
+		}
 		return finding{
 			rank: rankSlow, reason: c.Reason, detail: c.Message,
-			message: "the containers are ready, the pod is held back: " + sentence(bounded(c.Message, maxDetail)) + " Whoever set the readiness gate must answer",
+			message: "the containers are ready, the pod is held back: " + sentence(bounded(why, maxDetail)) + " It serves when whoever set the gate answers",
 		}, true
 	}
 	return finding{

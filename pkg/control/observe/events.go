@@ -23,7 +23,7 @@ const (
 func (o *observer) events() []Event {
 	var events []Event
 	if o.in.Failure != nil {
-		if t := o.trouble(); t.event != "" && !o.told(t) {
+		if t := o.trouble(); t.event != "" && told(&o.status, t) && !told(o.old, t) {
 			events = append(events, Event{Type: corev1.EventTypeWarning, Reason: t.event, Message: bounded(t.message, maxFailure)})
 		}
 	}
@@ -48,11 +48,11 @@ func (o *observer) events() []Event {
 	return events
 }
 
-// told says that the old status has this trouble already.
-func (o *observer) told(t trouble) bool {
+// told says that a status has this trouble in a condition.
+func told(s *servingv1beta1.InferenceServiceStatus, t trouble) bool {
 	message := bounded(t.message, maxMessage)
-	for i := range o.old.Conditions {
-		c := &o.old.Conditions[i]
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
 		if c.Status != corev1.ConditionFalse || c.Reason != t.reason {
 			continue
 		}

@@ -78,8 +78,9 @@ func (o *observer) undecided() {
 		states.ActiveModelState = before.ActiveModelState
 	}
 	info := o.failureInfo(&finding{failure: reason, message: t.message}, o.old.ModelStatus.LastFailureInfo)
-	o.status.ModelStatus = servingv1beta1.ModelStatus{
-		TransitionStatus: servingv1beta1.InvalidSpec, ModelRevisionStates: &states, LastFailureInfo: info, ModelCopies: o.old.ModelStatus.ModelCopies.DeepCopy(),
+	o.status.ModelStatus = servingv1beta1.ModelStatus{TransitionStatus: servingv1beta1.InvalidSpec, ModelRevisionStates: &states, LastFailureInfo: info}
+	if serves {
+		o.status.ModelStatus.ModelCopies = o.old.ModelStatus.ModelCopies.DeepCopy()
 	}
 }
 
@@ -146,7 +147,7 @@ func (o *observer) applyFailure() {
 		p.behind = &f
 		return
 	}
-	p.fact = fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
+	p.fact, p.progress = fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}, ""
 }
 
 // routeKinds are the kinds by which requests reach a service.

@@ -81,7 +81,7 @@ func (o *observer) failureInfo(f *finding, old *servingv1beta1.FailureInfo) *ser
 	}
 	now := o.conditions.now
 	info := &servingv1beta1.FailureInfo{
-		Location: f.pod, Reason: f.failure, Message: bounded(message, maxFailure), ExitCode: f.exitCode, Time: &now,
+		Location: f.pod, Reason: f.failure, Message: ending(message, maxFailure), ExitCode: f.exitCode, Time: &now,
 	}
 	if old != nil && old.Reason == info.Reason && old.ExitCode == info.ExitCode && old.Location == info.Location &&
 		(old.Message == info.Message || f.weak || sameButFigures(old.Message, info.Message)) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
@@ -75,6 +76,9 @@ func Service(in Input) Result {
 	if in.Service == nil {
 		return Result{}
 	}
+	if in.Plan != nil && apierrors.IsConflict(in.Failure) {
+		in.Failure = nil // somebody else was quicker; the next pass sees what they did
+	}
 	o := &observer{in: &in, svc: in.Service, old: &in.Service.Status, parts: map[serving.ComponentRole]*part{}}
 	if !o.svc.DeletionTimestamp.IsZero() || in.Plan == nil && in.Failure == nil {
 		return Result{Status: *o.old.DeepCopy()}
@@ -127,13 +131,17 @@ func (o *observer) running() {
 	o.runtime(p.Component(serving.Predictor))
 	o.canaries(p)
 	o.applyFailure()
+	if predictor := o.parts[serving.Predictor]; predictor != nil {
+		o.status.ModelStatus = o.modelStatus(predictor, &o.old.ModelStatus)
+		predictor.on(o.status.ModelStatus.ModelRevisionStates)
+	}
 	for _, role := range roles {
 		if part := o.parts[role]; part != nil {
+			if role != serving.Predictor {
+				part.on(nil)
+			}
 			o.conditions.put(readyCondition[role], part.fact)
 		}
-	}
-	if c := p.Component(serving.Predictor); c != nil {
-		o.status.ModelStatus = o.modelStatus(o.parts[serving.Predictor], &o.old.ModelStatus)
 	}
 	if p.Mode == serving.Knative {
 		o.summary(servingv1beta1.RoutesReady, routeCondition)
@@ -176,6 +184,7 @@ func (o *observer) canaries(p *plan.Plan) {
 			}
 			s.ModelStatus = o.modelStatus(part, &before)
 		}
+		part.on(s.ModelStatus.ModelRevisionStates)
 		if !s.Ready && unready.status == "" {
 			unready = fact{status: corev1.ConditionFalse, reason: ReasonCanariesNotReady, message: "canary predictor " + s.Name + ": " + part.message}
 		}
@@ -250,6 +259,7 @@ func (o *observer) modelMesh() {
 		entry := o.status.Components[c.Role]
 		part := o.component(c, &entry)
 		o.status.Components[c.Role] = entry
+		part.on(nil)
 		o.conditions.put(servingv1beta1.TransformerReady, part.fact)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,4 +177,74 @@ func read(t testing.TB, raw []byte) observe.Input {
 func strict(t testing.TB, doc []byte, into any) {
 	t.Helper()
 	require.NoError(t, yaml.UnmarshalStrict(doc, into), "%s", doc)
+}
+
+// TestALongCrashLoopIsOneStatus walks a container through its back-off cycle: every state of it gives the same status, so that a service
+// that fails for a week is written once.
+func TestALongCrashLoopIsOneStatus(t *testing.T) {
+	for name, cycle := range map[string][]string{
+		"initializer": {"model-not-found-first-end", "model-not-found-back-off", "model-not-found-tried-again"},
+		"server":      {"server-crashes", "server-crashes-and-runs-again"},
+		"image":       {"image-err-pull", "image-pull-back-off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first *observe.Result
+			for _, state := range append(slices.Clone(cycle), cycle...) {
+				raw, err := os.ReadFile("testdata/cases/" + state + "/in.yaml")
+				require.NoError(t, err)
+				in := read(t, raw)
+				if first != nil {
+					in.Service.Status = *first.Status.DeepCopy()
+					in.Now = metav1.NewTime(in.Now.Add(5 * time.Minute))
+				}
+				got := observe.Service(in)
+				if first == nil {
+					first = &got
+				}
+				require.Equal(t, first.Status, got.Status, state)
+			}
+		})
+	}
+}
+
+func TestFiguresThatChangeFromTryToTryAreNoChange(t *testing.T) {
+	raw, err := os.ReadFile("testdata/cases/model-denied/in.yaml")
+	require.NoError(t, err)
+	in := read(t, raw)
+	first := observe.Service(in)
+	again := read(t, bytes.ReplaceAll(raw, []byte("4442587FB7D0A2F9"), []byte("09B5C2A3119FE0D4")))
+	again.Service.Status = *first.Status.DeepCopy()
+	require.Equal(t, first.Status, observe.Service(again).Status)
+	other := read(t, bytes.ReplaceAll(raw, []byte("exitCode: 1"), []byte("exitCode: 2")))
+	other.Service.Status = *first.Status.DeepCopy()
+	require.NotEqual(t, first.Status, observe.Service(other).Status, "another exit code is news")
+}
+
+func TestAServiceThatIsGoingIsLeftAsItIs(t *testing.T) {
+	raw, err := os.ReadFile("testdata/cases/served-unchanged/in.yaml")
+	require.NoError(t, err)
+	in := read(t, raw)
+	in.Service.DeletionTimestamp = &noon
+	in.Children, in.Pods = plan.Children{}, nil
+	require.Equal(t, observe.Result{Status: in.Service.Status}, observe.Service(in))
+	require.Equal(t, observe.Result{}, observe.Service(observe.Input{}))
+}
+
+// BenchmarkService is what each pass of the controller costs here: a service that serves, unchanged, and one that fails.
+func BenchmarkService(b *testing.B) {
+	for name, pods := range map[string]int{"served-unchanged": 1, "server-crashes": 1, "served-unchanged/100": 100} {
+		file, _, _ := strings.Cut(name, "/")
+		raw, err := os.ReadFile("testdata/cases/" + file + "/in.yaml")
+		require.NoError(b, err)
+		in := read(b, raw)
+		for range pods - 1 {
+			in.Pods = append(in.Pods, in.Pods[0])
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				observe.Service(in)
+			}
+		})
+	}
 }

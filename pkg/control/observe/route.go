@@ -106,9 +106,18 @@ func (o *observer) routable() fact {
 	}
 	ingress := o.in.Children.Ingress(o.svc.Name)
 	if ingress == nil || !ingress.DeletionTimestamp.IsZero() {
-		return fact{status: corev1.ConditionFalse, reason: notRouted(serving.Predictor), message: "Ingress " + o.svc.Name + " does not exist yet"}
+		return o.missing(notRouted(serving.Predictor), "Ingress", o.svc.Name)
 	}
 	return fact{status: corev1.ConditionTrue}
+}
+
+// missing is a route that is not there: because of what applying met, else not yet.
+func (o *observer) missing(reason, kind, name string) fact {
+	if o.in.Failure != nil {
+		t := o.trouble()
+		return fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
+	}
+	return fact{status: corev1.ConditionFalse, reason: reason, message: kind + " " + name + " does not exist yet"}
 }
 
 // gatewayRoutable asks every HTTPRoute whether its Gateway took it.
@@ -142,8 +151,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 	no := fact{status: corev1.ConditionFalse}
 	u := o.in.Children.OptionalObject(gatewayGroup, "HTTPRoute", name)
 	if u == nil || u.GetDeletionTimestamp() != nil {
-		no.reason, no.message = who+" Deployment NotReady", "HTTPRoute "+name+" does not exist yet"
-		return no
+		return o.missing(who+" Deployment NotReady", "HTTPRoute", name)
 	}
 	var s gatewayv1.HTTPRouteStatus
 	if !readStatus(u, &s) || len(s.Parents) == 0 {
@@ -186,7 +194,7 @@ func (o *observer) knativeRoutable() fact {
 		return fact{status: corev1.ConditionUnknown, reason: notRouted(entry.Role), message: "the routes still have to follow the URL that Knative has given"}
 	}
 	if p.Route.Mesh && !p.Route.NoVirtualService && o.in.Children.OptionalObject(istioGroup, "VirtualService", o.svc.Name) == nil {
-		return fact{status: corev1.ConditionFalse, reason: notRouted(entry.Role), message: "VirtualService " + o.svc.Name + " does not exist yet"}
+		return o.missing(notRouted(entry.Role), "VirtualService", o.svc.Name)
 	}
 	return fact{status: corev1.ConditionTrue}
 }

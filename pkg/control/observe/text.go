@@ -71,6 +71,19 @@ func tail(s string, lines int) string {
 	return bounded(last[len(last)-1], maxDetail)
 }
 
+// ending is the end of a text that is too long: of a log it is what tells.
+func ending(s string, limit int) string {
+	s = oneLine(s)
+	if len(s) <= limit {
+		return s
+	}
+	cut := len(s) - limit + len("…")
+	for cut < len(s) && !utf8.RuneStart(s[cut]) {
+		cut++
+	}
+	return "…" + s[cut:]
+}
+
 // sentence ends a text with one full stop.
 func sentence(s string) string {
 	s = strings.TrimRight(oneLine(s), " ,;:")
