@@ -44,7 +44,9 @@ func Service(current Settings) review.Handler {
 			return review.Failed(http.StatusServiceUnavailable, err)
 		}
 		after := before.DeepCopy()
-		if request.Operation == admissionv1.Update {
+		if request.Operation == admissionv1.Create {
+			after.Status = servingv1beta1.InferenceServiceStatus{} // of another cluster; an API server drops it too
+		} else {
 			keepMode(after, request.OldObject.Raw)
 		}
 		after.SetDefaults(st.ServiceDefaults())

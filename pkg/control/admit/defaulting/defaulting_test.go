@@ -1,0 +1,196 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package defaulting_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/control/admit/defaulting"
+	"github.com/kserve-go/kserve-go/pkg/control/admit/review"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+func toJSON(t testing.TB, text string) []byte {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	return raw
+}
+
+func request(t testing.TB, operation admissionv1.Operation, object, old string) *admissionv1.AdmissionRequest {
+	t.Helper()
+	return &admissionv1.AdmissionRequest{
+		UID: "u", Operation: operation, Object: runtime.RawExtension{Raw: toJSON(t, object)}, OldObject: runtime.RawExtension{Raw: toJSON(t, old)},
+	}
+}
+
+// patched applies the answer's patch as an API server does.
+func patched(t testing.TB, raw []byte, a review.Answer) string {
+	t.Helper()
+	require.Nil(t, a.Refusal)
+	if len(a.Patch) == 0 {
+		return string(raw)
+	}
+	text, err := json.Marshal(a.Patch)
+	require.NoError(t, err)
+	patch, err := jsonpatch.DecodePatch(text)
+	require.NoError(t, err)
+	out, err := patch.Apply(raw)
+	require.NoError(t, err, string(text))
+	return string(out)
+}
+
+func standard() (*settings.Settings, error) {
+	st := settings.Defaults()
+	st.Deploy.DefaultMode = serving.Standard
+	st.Security.AutoMountToken = true
+	return st, nil
+}
+
+func TestService(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\n"
+	cases := map[string]struct {
+		operation         admissionv1.Operation
+		object, old, want string
+	}{
+		"an older field becomes model, and what is unknown goes along": {
+			admissionv1.Create,
+			"metadata: {name: a}\nspec: {predictor: {newer: {x: 1}, sklearn: {storageUri: s3://b/m, newest: true, resources: {later: 1, limits: {cpu: 1000m}}}}}", "",
+			"metadata: {name: a, annotations: {modelFormat: sklearn, serving.kserve.io/deploymentMode: Standard}, finalizers: [inferenceservice.finalizers]}\n" +
+				"spec: {predictor: {newer: {x: 1}, model: {modelFormat: {name: sklearn}, storageUri: s3://b/m, newest: true, resources: {later: 1, limits: {cpu: '1'}}}}}",
+		},
+		"a container gets a name and resources, and keeps what is unknown": {
+			admissionv1.Create,
+			"metadata: {name: a, annotations: {serving.kserve.io/deploymentMode: RawDeployment}}\nspec: {predictor: {containers: [{image: i, newer: 1, resources: {limits: {cpu: '2', x: '1'}}}]}}", "",
+			"metadata: {name: a, annotations: {serving.kserve.io/deploymentMode: Standard}, finalizers: [inferenceservice.finalizers]}\n" +
+				"spec: {predictor: {containers: [{name: kserve-container, image: i, newer: 1, resources: {limits: {cpu: '2', memory: 2Gi, x: '1'}, requests: {cpu: '1', memory: 2Gi}}}]}}",
+		},
+		"a status of another cluster does not choose the mode": {
+			admissionv1.Create,
+			"metadata: {name: a}\nspec: {predictor: {model: {modelFormat: {name: a}}}}\nstatus: {deploymentMode: Knative}", "",
+			"metadata: {name: a, annotations: {modelFormat: a, serving.kserve.io/deploymentMode: Standard}, finalizers: [inferenceservice.finalizers]}\nspec: {predictor: {model: {modelFormat: {name: a}}}}\nstatus: {deploymentMode: Knative}",
+		},
+		"a service that runs keeps its mode whatever the default is now": {
+			admissionv1.Update,
+			"metadata: {name: a, annotations: {modelFormat: a}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+			"metadata: {name: a}\nstatus: {deploymentMode: Serverless}",
+			"metadata: {name: a, annotations: {modelFormat: a}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+		},
+		"a change gets no finalizer": {
+			admissionv1.Update,
+			"metadata: {name: a}\nspec: {predictor: {model: {modelFormat: {name: a}}}}", "metadata: {name: a}",
+			"metadata: {name: a, annotations: {modelFormat: a, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+		},
+		"what is being deleted is left as it is": {
+			admissionv1.Update,
+			"metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}\nspec: {predictor: {sklearn: {}}}", "metadata: {name: a}",
+			"metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}\nspec: {predictor: {sklearn: {}}}",
+		},
+		"a finalizer of somebody else stays first": {
+			admissionv1.Create,
+			"metadata: {name: a, finalizers: [x/y], annotations: {serving.kserve.io/deploymentMode: Knative, modelFormat: b}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}", "",
+			"metadata: {name: a, finalizers: [x/y, inferenceservice.finalizers], annotations: {serving.kserve.io/deploymentMode: Knative, modelFormat: b}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+		},
+		"ModelMesh cleans up itself": {
+			admissionv1.Create,
+			"metadata: {name: a, annotations: {serving.kserve.io/deploymentMode: ModelMesh}}\nspec: {predictor: {sklearn: {}}}", "",
+			"metadata: {name: a, annotations: {serving.kserve.io/deploymentMode: ModelMesh}}\nspec: {predictor: {sklearn: {}}}",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old := c.old
+			if old != "" {
+				old = head + old
+			}
+			r := request(t, c.operation, head+c.object, old)
+			got := patched(t, r.Object.Raw, defaulting.Service(standard)(context.Background(), r))
+			require.JSONEq(t, string(toJSON(t, head+c.want)), got)
+			// A second review of the result changes nothing.
+			again := request(t, c.operation, got, old)
+			require.Empty(t, defaulting.Service(standard)(context.Background(), again).Patch)
+		})
+	}
+}
+
+func TestOtherOperationsPass(t *testing.T) {
+	t.Parallel()
+	for _, operation := range []admissionv1.Operation{admissionv1.Delete, admissionv1.Connect, ""} {
+		a := defaulting.Service(func() (*settings.Settings, error) { return nil, errors.New("no settings") })(context.Background(), &admissionv1.AdmissionRequest{Operation: operation})
+		require.Equal(t, review.Allowed(), a)
+	}
+}
+
+func TestWithoutSettingsOrObjectTheAnswerSaysWhy(t *testing.T) {
+	t.Parallel()
+	none := func() (*settings.Settings, error) { return nil, errors.New("the ConfigMap is bad") }
+	a := defaulting.Service(none)(context.Background(), request(t, admissionv1.Create, "metadata: {name: a}", ""))
+	require.Equal(t, int32(http.StatusServiceUnavailable), a.Refusal.Code)
+	require.Contains(t, a.Refusal.Message, "the ConfigMap is bad")
+	for _, raw := range []string{"", `{"spec":[]}`, `{"spec":{"predictor":{"minReplicas":"many"}}}`, `"x"`} {
+		a := defaulting.Service(standard)(context.Background(), &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(raw)}})
+		require.Equal(t, int32(http.StatusBadRequest), a.Refusal.Code, raw)
+	}
+}
+
+func FuzzService(f *testing.F) {
+	for _, seed := range []string{
+		`{"spec":{"predictor":{"sklearn":{"storageUri":"s3://a"}}}}`, `{"spec":{"predictor":{"containers":[{}]},"transformer":{"containers":[{"name":"x"}]},"explainer":{"art":{}}}}`,
+		`{"metadata":{"annotations":null,"finalizers":null},"spec":{"predictor":{"storageUris":[{"uri":"s3://a"}],"model":null}}}`, `{}`, `null`, `[]`,
+		`{"spec":{"predictor":{},"canary":[{"predictor":{"xgboost":{}}}]}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	handle := defaulting.Service(standard)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		// What the API server sends was read and written by it before, so a key stands in it once.
+		var tree map[string]any
+		if json.Unmarshal(raw, &tree) != nil || tree == nil {
+			t.Skip()
+		}
+		raw, err := json.Marshal(tree)
+		require.NoError(t, err)
+		r := &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: raw}}
+		a := handle(context.Background(), r)
+		if a.Refusal != nil {
+			require.NotEmpty(t, a.Refusal.Message)
+			return
+		}
+		again := *r
+		again.Object.Raw = []byte(patched(t, raw, a))
+		require.Empty(t, handle(context.Background(), &again).Patch, "defaults a second time change nothing")
+	})
+}
+
+const benchService = `
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: iris, namespace: default, labels: {team: a}}
+spec: {predictor: {minReplicas: 1, maxReplicas: 3, sklearn: {storageUri: s3://b/m, resources: {limits: {cpu: "1", memory: 2Gi}}}}}`
+
+func BenchmarkService(b *testing.B) {
+	handle, r := defaulting.Service(standard), request(b, admissionv1.Create, benchService, "")
+	b.ReportAllocs()
+	for b.Loop() {
+		if a := handle(context.Background(), r); len(a.Patch) == 0 {
+			b.Fatal("no patch")
+		}
+	}
+}
