@@ -65,7 +65,7 @@ conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model 
 
 .PHONY: test-api
 test-api: cluster-binary ## Controller and webhook as processes on a real API server, with the shipped roles: a refused request or an unexplained grant fails
-	@KSERVE_TEST_API=1 go test -count=1 -timeout 20m ./pkg/testkit/cluster ./test/apiserver/...
+	@KSERVE_TEST_API=1 go test -count=1 -timeout 20m ./pkg/testkit/cluster ./test/apiserver/... ./test/install
 
 # KSERVE_CLUSTER_BINARY names a built local cluster; without it this checkout's is built, unless the cache has it.
 .PHONY: cluster-binary
