@@ -227,6 +227,6 @@ func (o *observer) wasTrue(c *plan.Component) bool {
 	if c.Canary != nil {
 		return true
 	}
-	old := o.old.Condition(readyCondition[c.Role])
+	old := o.old.Condition(readyCondition(c.Role))
 	return old != nil && old.Status == corev1.ConditionTrue
 }

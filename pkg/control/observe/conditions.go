@@ -15,40 +15,62 @@ import (
 )
 
 // roles in the order in which clients are used to see them judged.
-var roles = []serving.ComponentRole{serving.Predictor, serving.Transformer, serving.Explainer}
-
-var readyCondition = map[serving.ComponentRole]serving.ConditionType{
-	serving.Predictor:   servingv1beta1.PredictorReady,
-	serving.Transformer: servingv1beta1.TransformerReady,
-	serving.Explainer:   servingv1beta1.ExplainerReady,
+func roles() [3]serving.ComponentRole {
+	return [3]serving.ComponentRole{serving.Predictor, serving.Transformer, serving.Explainer}
 }
 
-var routeCondition = map[serving.ComponentRole]serving.ConditionType{
-	serving.Predictor:   servingv1beta1.PredictorRouteReady,
-	serving.Transformer: servingv1beta1.TransformerRouteReady,
-	serving.Explainer:   servingv1beta1.ExplainerRoutesReady,
+func readyCondition(role serving.ComponentRole) serving.ConditionType {
+	switch role {
+	case serving.Transformer:
+		return servingv1beta1.TransformerReady
+	case serving.Explainer:
+		return servingv1beta1.ExplainerReady
+	default:
+		return servingv1beta1.PredictorReady
+	}
 }
 
-var configurationCondition = map[serving.ComponentRole]serving.ConditionType{
-	serving.Predictor:   servingv1beta1.PredictorConfigurationReady,
-	serving.Transformer: servingv1beta1.TransformerConfigurationReady,
-	serving.Explainer:   servingv1beta1.ExplainerConfigurationReady,
+func routeCondition(role serving.ComponentRole) serving.ConditionType {
+	switch role {
+	case serving.Transformer:
+		return servingv1beta1.TransformerRouteReady
+	case serving.Explainer:
+		return servingv1beta1.ExplainerRoutesReady
+	default:
+		return servingv1beta1.PredictorRouteReady
+	}
+}
+
+func configurationCondition(role serving.ComponentRole) serving.ConditionType {
+	switch role {
+	case serving.Transformer:
+		return servingv1beta1.TransformerConfigurationReady
+	case serving.Explainer:
+		return servingv1beta1.ExplainerConfigurationReady
+	default:
+		return servingv1beta1.PredictorConfigurationReady
+	}
 }
 
 // dependents are what Ready is made of; the order says whose cause Ready shows.
-var dependents = []serving.ConditionType{servingv1beta1.PredictorReady, servingv1beta1.IngressReady}
+func dependents() [2]serving.ConditionType {
+	return [2]serving.ConditionType{servingv1beta1.PredictorReady, servingv1beta1.IngressReady}
+}
 
-// owned are the conditions that this package writes, and takes away when they no longer apply. Others are left as they are.
-var owned = func() map[serving.ConditionType]bool {
-	all := map[serving.ConditionType]bool{
-		serving.ConditionReady: true, servingv1beta1.IngressReady: true, servingv1beta1.RoutesReady: true,
-		servingv1beta1.LatestDeploymentReady: true, servingv1beta1.CanaryPredictorReady: true, servingv1beta1.Stopped: true,
+// isOurs tells the conditions that this package writes, and takes away when they no longer apply. Others are left as they are.
+func isOurs(kind serving.ConditionType) bool {
+	switch kind {
+	case serving.ConditionReady, servingv1beta1.IngressReady, servingv1beta1.RoutesReady, servingv1beta1.LatestDeploymentReady,
+		servingv1beta1.CanaryPredictorReady, servingv1beta1.Stopped:
+		return true
 	}
-	for _, role := range roles {
-		all[readyCondition[role]], all[routeCondition[role]], all[configurationCondition[role]] = true, true, true
+	for _, role := range roles() {
+		if kind == readyCondition(role) || kind == routeCondition(role) || kind == configurationCondition(role) {
+			return true
+		}
 	}
-	return all
-}()
+	return false
+}
 
 // fact is a condition before it has a type and a time.
 type fact struct {
@@ -78,7 +100,7 @@ func find(list []serving.Condition, kind serving.ConditionType) *serving.Conditi
 // put sets a condition. An old message that says the same in other figures stays, so that a retry is not a change.
 func (s *conditions) put(kind serving.ConditionType, f fact) {
 	c := serving.Condition{Type: kind, Status: f.status, LastTransitionTime: s.now, Reason: f.reason, Message: bounded(f.message, maxMessage)}
-	if kind != serving.ConditionReady && !slices.Contains(dependents, kind) {
+	if kind != serving.ConditionReady && kind != servingv1beta1.PredictorReady && kind != servingv1beta1.IngressReady {
 		c.Severity = serving.SeverityInfo
 	}
 	if old := find(s.old, kind); old != nil && old.Status == c.Status {
@@ -102,7 +124,7 @@ func (s *conditions) keep(c serving.Condition) {
 // done closes the set.
 func (s *conditions) done() []serving.Condition {
 	for i := range s.old {
-		if !owned[s.old[i].Type] && find(s.list, s.old[i].Type) == nil {
+		if !isOurs(s.old[i].Type) && find(s.list, s.old[i].Type) == nil {
 			s.list = append(s.list, s.old[i])
 		}
 	}
@@ -113,7 +135,7 @@ func (s *conditions) done() []serving.Condition {
 
 func (s *conditions) ready() fact {
 	worst := fact{status: corev1.ConditionTrue}
-	for _, kind := range dependents {
+	for _, kind := range dependents() {
 		c := find(s.list, kind)
 		if c == nil {
 			s.put(kind, fact{status: corev1.ConditionUnknown})

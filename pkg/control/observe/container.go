@@ -152,28 +152,13 @@ func (d *diagnosis) waiting(cs *corev1.ContainerStatus, w *corev1.ContainerState
 	return f
 }
 
-// pullPrefixes are what kubelet and runtime put before what the registry said.
-var pullPrefixes = []*regexp.Regexp{
-	regexp.MustCompile(`^Back-off pulling image "[^"]*"(: )?`),
-	regexp.MustCompile(`^(ErrImagePull|ImagePullBackOff): `),
-	regexp.MustCompile(`^rpc error: code = \w+ desc = `),
-	regexp.MustCompile(`^[Ff]ailed to pull (and unpack )?image "[^"]*": `),
-	regexp.MustCompile(`^failed to resolve reference "[^"]*": `),
-	regexp.MustCompile(`^Error response from daemon: `),
-}
+// pullPrefix is what kubelet and runtime put before what the registry said, in layers.
+var pullPrefix = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"(?:: )?|ErrImagePull: |ImagePullBackOff: |rpc error: code = \w+ desc = |` +
+	`[Ff]ailed to pull (?:and unpack )?image "[^"]*": |failed to resolve reference "[^"]*": |Error response from daemon: )+`)
 
 // pullError is what the registry said, or nothing.
 func pullError(message string) string {
-	s := bounded(message, maxFailure)
-	for again := true; again; {
-		again = false
-		for _, re := range pullPrefixes {
-			if loc := re.FindStringIndex(s); loc != nil && loc[1] > 0 {
-				s, again = s[loc[1]:], true
-			}
-		}
-	}
-	return s
+	return pullPrefix.ReplaceAllString(bounded(message, maxFailure), "")
 }
 
 func pullAdvice(why string) string {
@@ -309,18 +294,29 @@ func (d *diagnosis) notFetched(r handoff.FetchReport, code int32) string {
 	}
 	what += "): " + bounded(r.Message, maxDetail)
 	message := sentence(what) + " " + restarted
-	if advice := fetchAdvice[r.Kind]; advice != "" {
+	if advice := fetchAdvice(r.Kind); advice != "" {
 		message += "; " + advice
 	}
 	return message
 }
 
-var fetchAdvice = map[string]string{
-	"not found":       "correct the storage URI, or put the model there",
-	"denied":          "give the credentials of the pod's service account the right to read it",
-	"unauthenticated": "add credentials to the pod's service account or the storage configuration",
-	"unavailable":     "nothing has to be changed if the store comes back",
-	"changed":         "the files changed while they were fetched; the next try takes the new ones",
-	"invalid":         "correct the storage URI or the files",
-	"refused":         "the operator's rules for storage do not allow this source",
+// fetchAdvice is what to do about each kind of failure that the initializer tells.
+func fetchAdvice(kind string) string {
+	switch kind {
+	case "not found":
+		return "correct the storage URI, or put the model there"
+	case "denied":
+		return "give the credentials of the pod's service account the right to read it"
+	case "unauthenticated":
+		return "add credentials to the pod's service account or the storage configuration"
+	case "unavailable":
+		return "nothing has to be changed if the store comes back"
+	case "changed":
+		return "the files changed while they were fetched; the next try takes the new ones"
+	case "invalid":
+		return "correct the storage URI or the files"
+	case "refused":
+		return "the operator's rules for storage do not allow this source"
+	}
+	return ""
 }

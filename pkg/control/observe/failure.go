@@ -13,14 +13,14 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
-// failureReasons are the reasons that modelStatus.lastFailureInfo may have.
-var failureReasons = map[string]servingv1beta1.FailureReason{
-	string(servingv1beta1.ModelLoadFailed):      servingv1beta1.ModelLoadFailed,
-	string(servingv1beta1.RuntimeUnhealthy):     servingv1beta1.RuntimeUnhealthy,
-	string(servingv1beta1.RuntimeDisabled):      servingv1beta1.RuntimeDisabled,
-	string(servingv1beta1.NoSupportingRuntime):  servingv1beta1.NoSupportingRuntime,
-	string(servingv1beta1.RuntimeNotRecognized): servingv1beta1.RuntimeNotRecognized,
-	string(servingv1beta1.InvalidPredictorSpec): servingv1beta1.InvalidPredictorSpec,
+// failureReason tells the reasons that modelStatus.lastFailureInfo may have.
+func failureReason(reason string) (servingv1beta1.FailureReason, bool) {
+	switch r := servingv1beta1.FailureReason(reason); r {
+	case servingv1beta1.ModelLoadFailed, servingv1beta1.RuntimeUnhealthy, servingv1beta1.RuntimeDisabled,
+		servingv1beta1.NoSupportingRuntime, servingv1beta1.RuntimeNotRecognized, servingv1beta1.InvalidPredictorSpec:
+		return r, true
+	}
+	return "", false
 }
 
 // trouble is a Failure in the words of a condition.
@@ -61,7 +61,7 @@ func (o *observer) undecided() {
 	} else {
 		o.conditions.put(servingv1beta1.PredictorReady, no)
 		if t.role == serving.Transformer || t.role == serving.Explainer {
-			o.conditions.put(readyCondition[t.role], no)
+			o.conditions.put(readyCondition(t.role), no)
 		}
 		if old := o.old.Condition(servingv1beta1.IngressReady); old != nil && old.Status == corev1.ConditionTrue {
 			o.conditions.put(servingv1beta1.IngressReady, fact{status: corev1.ConditionFalse, reason: notRouted(serving.Predictor), message: "the predictor is not ready"})
@@ -69,7 +69,7 @@ func (o *observer) undecided() {
 			o.conditions.keep(*old)
 		}
 	}
-	reason, ok := failureReasons[t.reason]
+	reason, ok := failureReason(t.reason)
 	if !ok {
 		return
 	}
@@ -122,16 +122,16 @@ func (o *observer) applyFailure() {
 	role := t.role
 	for i := range o.in.Plan.Components {
 		c := &o.in.Plan.Components[i]
-		if role == "" && c.Canary == nil && !routeKinds[kind] && (name == c.Name || c.Workers != nil && (name == c.Workers.Name || name == c.Workers.HeadService || name == c.Workers.Service)) {
+		if role == "" && c.Canary == nil && !isRoute(kind) && (name == c.Name || c.Workers != nil && (name == c.Workers.Name || name == c.Workers.HeadService || name == c.Workers.Service)) {
 			role = c.Role
 		}
-		if c.Canary != nil && name == c.Name && !routeKinds[kind] {
+		if c.Canary != nil && name == c.Name && !isRoute(kind) {
 			// A canary that cannot be made is told by its own condition.
 			o.conditions.put(servingv1beta1.CanaryPredictorReady, fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message})
 			return
 		}
 	}
-	if role == "" && routeKinds[kind] {
+	if role == "" && isRoute(kind) {
 		return // route() tells it
 	}
 	p := o.parts[role]
@@ -150,5 +150,7 @@ func (o *observer) applyFailure() {
 	p.fact, p.progress = fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}, ""
 }
 
-// routeKinds are the kinds by which requests reach a service.
-var routeKinds = map[string]bool{"Ingress": true, "HTTPRoute": true, "VirtualService": true}
+// isRoute tells the kinds by which requests reach a service.
+func isRoute(kind string) bool {
+	return kind == "Ingress" || kind == "HTTPRoute" || kind == "VirtualService"
+}

@@ -61,7 +61,7 @@ func (o *observer) knative(c *plan.Component, entry *servingv1beta1.ComponentSta
 	stale := k.ObservedGeneration < u.GetGeneration() && !o.wasTrue(c)
 	switch {
 	case ready == nil:
-		if old := o.old.Condition(readyCondition[c.Role]); old != nil {
+		if old := o.old.Condition(readyCondition(c.Role)); old != nil {
 			p.fact = fact{status: old.Status, reason: old.Reason, message: old.Message}
 		}
 	case ready.Status == corev1.ConditionTrue && stale:
@@ -94,8 +94,8 @@ func (o *observer) knative(c *plan.Component, entry *servingv1beta1.ComponentSta
 			}
 		}
 	}
-	o.propagate(routeCondition[c.Role], find(k.Conditions, ksvcRoutesReady))
-	o.propagate(configurationCondition[c.Role], find(k.Conditions, ksvcConfigurationsReady))
+	o.propagate(routeCondition(c.Role), find(k.Conditions, ksvcRoutesReady))
+	o.propagate(configurationCondition(c.Role), find(k.Conditions, ksvcConfigurationsReady))
 	return p
 }
 
@@ -145,17 +145,17 @@ func shares(traffic []serving.TrafficTarget, revision string) int64 {
 }
 
 // summary joins one condition of every component into one of the service.
-func (o *observer) summary(kind serving.ConditionType, of map[serving.ComponentRole]serving.ConditionType) {
+func (o *observer) summary(kind serving.ConditionType, of func(serving.ComponentRole) serving.ConditionType) {
 	f := fact{status: corev1.ConditionTrue}
-	for _, role := range roles {
+	for _, role := range roles() {
 		if o.parts[role] == nil {
 			continue
 		}
-		switch c := find(o.conditions.list, of[role]); {
+		switch c := find(o.conditions.list, of(role)); {
 		case c == nil || c.Status == corev1.ConditionUnknown:
-			f = fact{status: corev1.ConditionUnknown, reason: string(of[role]) + " not ready"}
+			f = fact{status: corev1.ConditionUnknown, reason: string(of(role)) + " not ready"}
 		case c.Status == corev1.ConditionFalse:
-			f = fact{status: corev1.ConditionFalse, reason: string(of[role]) + " not ready", message: c.Message}
+			f = fact{status: corev1.ConditionFalse, reason: string(of(role)) + " not ready", message: c.Message}
 		}
 	}
 	o.conditions.put(kind, f)

@@ -11,12 +11,16 @@ import (
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 )
 
-// transition is what each state of the wanted model means for the change to it.
-var transition = map[servingv1beta1.ModelState]servingv1beta1.TransitionStatus{
-	servingv1beta1.Pending:      servingv1beta1.InProgress,
-	servingv1beta1.Loading:      servingv1beta1.InProgress,
-	servingv1beta1.Loaded:       servingv1beta1.UpToDate,
-	servingv1beta1.FailedToLoad: servingv1beta1.BlockedByFailedLoad,
+// transition is what a state of the wanted model means for the change to it.
+func transition(state servingv1beta1.ModelState) servingv1beta1.TransitionStatus {
+	switch state {
+	case servingv1beta1.Loaded:
+		return servingv1beta1.UpToDate
+	case servingv1beta1.FailedToLoad:
+		return servingv1beta1.BlockedByFailedLoad
+	default:
+		return servingv1beta1.InProgress
+	}
 }
 
 // modelStatus tells of the model that is served and of the one that is wanted, by their pods. A failure is told as long as it lasts.
@@ -47,7 +51,7 @@ func (o *observer) modelStatus(p *part, old *servingv1beta1.ModelStatus) serving
 		states.TargetModelState = servingv1beta1.Loading
 	}
 	return servingv1beta1.ModelStatus{
-		TransitionStatus: transition[states.TargetModelState], ModelRevisionStates: &states,
+		TransitionStatus: transition(states.TargetModelState), ModelRevisionStates: &states,
 		LastFailureInfo: o.failureInfo(failing, old.LastFailureInfo),
 		ModelCopies:     &servingv1beta1.ModelCopies{FailedCopies: failed, TotalCopies: ready(p.pods)},
 	}

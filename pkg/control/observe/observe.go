@@ -135,12 +135,12 @@ func (o *observer) running() {
 		o.status.ModelStatus = o.modelStatus(predictor, &o.old.ModelStatus)
 		predictor.on(o.status.ModelStatus.ModelRevisionStates)
 	}
-	for _, role := range roles {
+	for _, role := range roles() {
 		if part := o.parts[role]; part != nil {
 			if role != serving.Predictor {
 				part.on(nil)
 			}
-			o.conditions.put(readyCondition[role], part.fact)
+			o.conditions.put(readyCondition(role), part.fact)
 		}
 	}
 	if p.Mode == serving.Knative {
@@ -204,7 +204,7 @@ func (o *observer) latest() {
 	if o.in.Plan.Mode != serving.Standard {
 		return
 	}
-	for _, role := range roles {
+	for _, role := range roles() {
 		if part := o.parts[role]; part != nil && part.status == corev1.ConditionTrue && part.behind != nil {
 			o.conditions.put(servingv1beta1.LatestDeploymentReady, fact{
 				status: corev1.ConditionFalse, reason: part.behind.reason, weak: part.behind.weak,

@@ -103,58 +103,58 @@ func requireSane(t *testing.T, in observe.Input, got observe.Result) {
 }
 
 // read makes an observation's input of a case: what is planned is what the resolver plans.
-func read(t testing.TB, raw []byte) observe.Input {
-	t.Helper()
+func read(tb testing.TB, raw []byte) observe.Input {
+	tb.Helper()
 	in := observe.Input{Now: noon}
 	snap := plan.Snapshot{
 		ReadyCanaries: map[string]bool{},
 		Surroundings:  plan.Surroundings{ServiceAccounts: map[string]corev1.ServiceAccount{}, Secrets: map[string]corev1.Secret{}},
 	}
 	var operator corev1.ConfigMap
-	require.NoError(t, yaml.UnmarshalStrict(deploy.Config(), &operator))
+	require.NoError(tb, yaml.UnmarshalStrict(deploy.Config(), &operator))
 	config := maps.Clone(operator.Data)
 	fail := failure{}
 	for _, doc := range bytes.Split(raw, []byte("\n---\n")) {
 		var meta metav1.TypeMeta
-		require.NoError(t, yaml.Unmarshal(doc, &meta))
+		require.NoError(tb, yaml.Unmarshal(doc, &meta))
 		switch meta.Kind {
 		case "Clock":
 			var c clock
-			strict(t, doc, &c)
+			strict(tb, doc, &c)
 			in.Now = c.Now
 		case "Failure":
-			strict(t, doc, &fail)
+			strict(tb, doc, &fail)
 		case "ConfigMap":
 			var c corev1.ConfigMap
-			strict(t, doc, &c)
+			strict(tb, doc, &c)
 			maps.Copy(config, c.Data)
 		case "InferenceService":
 			in.Service = &servingv1beta1.InferenceService{}
-			strict(t, doc, in.Service)
+			strict(tb, doc, in.Service)
 		case "ServingRuntime":
 			snap.Runtimes = append(snap.Runtimes, servingv1alpha1.ServingRuntime{})
-			strict(t, doc, &snap.Runtimes[len(snap.Runtimes)-1])
+			strict(tb, doc, &snap.Runtimes[len(snap.Runtimes)-1])
 		case "Pod":
 			in.Pods = append(in.Pods, corev1.Pod{})
-			strict(t, doc, &in.Pods[len(in.Pods)-1])
+			strict(tb, doc, &in.Pods[len(in.Pods)-1])
 		case "Deployment":
 			d := &appsv1.Deployment{}
-			strict(t, doc, d)
+			strict(tb, doc, d)
 			in.Children.Add(d)
 		case "Ingress":
 			i := &networkingv1.Ingress{}
-			strict(t, doc, i)
+			strict(tb, doc, i)
 			in.Children.Add(i)
 		default:
 			u := &unstructured.Unstructured{}
-			require.NoError(t, yaml.Unmarshal(doc, &u.Object))
+			require.NoError(tb, yaml.Unmarshal(doc, &u.Object))
 			in.Children.Add(u)
 		}
 	}
-	require.NotNil(t, in.Service)
+	require.NotNil(tb, in.Service)
 	var err error
 	in.Settings, err = settings.Parse(config)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	snap.Service = in.Service.DeepCopy()
 	snap.Service.SetDefaults(in.Settings.ServiceDefaults())
 	var planned error
@@ -162,21 +162,21 @@ func read(t testing.TB, raw []byte) observe.Input {
 	switch {
 	case fail.Apply != nil:
 		in.Failure = fail.Apply
-		require.NoError(t, planned)
+		require.NoError(tb, planned)
 	case fail.Blocked != nil:
 		in.Failure, in.Plan = fail.Blocked, nil
 	case fail.Waiting != nil:
 		in.Failure, in.Plan = fail.Waiting, nil
 	case planned != nil:
 		in.Failure, in.Plan = planned, nil
-		require.True(t, errors.As(planned, new(*plan.Blocked)) || errors.As(planned, new(*plan.Waiting)))
+		require.True(tb, errors.As(planned, new(*plan.Blocked)) || errors.As(planned, new(*plan.Waiting)))
 	}
 	return in
 }
 
-func strict(t testing.TB, doc []byte, into any) {
-	t.Helper()
-	require.NoError(t, yaml.UnmarshalStrict(doc, into), "%s", doc)
+func strict(tb testing.TB, doc []byte, into any) {
+	tb.Helper()
+	require.NoError(tb, yaml.UnmarshalStrict(doc, into), "%s", doc)
 }
 
 // TestALongCrashLoopIsOneStatus walks a container through its back-off cycle: every state of it gives the same status, so that a service

@@ -75,7 +75,7 @@ func (o *observer) route() {
 func (o *observer) routable() fact {
 	p := o.in.Plan
 	gateway := p.Mode == serving.Standard && o.in.Settings != nil && o.in.Settings.Ingress.EnableGatewayAPI && !p.Route.Internal && !p.Route.Disabled
-	for _, role := range roles {
+	for _, role := range roles() {
 		part := o.parts[role]
 		if part == nil || part.status == corev1.ConditionTrue {
 			continue
@@ -92,7 +92,7 @@ func (o *observer) routable() fact {
 		}
 		return f
 	}
-	if kind, _ := objectOf(o.in.Failure); routeKinds[kind] {
+	if kind, _ := objectOf(o.in.Failure); isRoute(kind) {
 		t := o.trouble()
 		return fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
 	}
@@ -124,7 +124,7 @@ func (o *observer) missing(reason, kind, name string) fact {
 func (o *observer) gatewayRoutable() fact {
 	was := statusOf(o.old, servingv1beta1.IngressReady) == corev1.ConditionTrue
 	p := o.in.Plan
-	for _, role := range roles {
+	for _, role := range roles() {
 		c := p.Component(role)
 		if c == nil {
 			continue
