@@ -4,6 +4,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -30,7 +33,11 @@ func TestClusterOfAnOrdinaryUser(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o755))
 	state := filepath.Join(dir, "state")
 	require.NoError(t, os.Mkdir(state, 0o755))
-	require.NoError(t, os.Chown(state, nobody, nobody))
+	layout := shellLayout(t, v1.Config{Entrypoint: []string{"/bin/sh", "-c"}, Cmd: []string{tellAll}, Env: []string{"A=b"}, User: "app", WorkingDir: "/app"})
+	load(t, state, "plain", "r.test/shell", layout)
+	require.NoError(t, filepath.WalkDir(state, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, nobody, nobody))
+	}))
 	images, binary := filepath.Join(dir, "images.json"), filepath.Join(dir, "kserve-cluster")
 	require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o644))
 	content, err := os.ReadFile(self())
@@ -46,16 +53,31 @@ func TestClusterOfAnOrdinaryUser(t *testing.T) {
 		t.Skipf("this machine forbids namespaces to ordinary users: %s", c.errOut)
 	}
 	require.NoError(t, err, "standard error: %s", c.errOut)
-	require.Contains(t, strings.Join(c.NotEnforced, "; "), "runAsUser")
+	// With ranges of its own and the programs to use them the user has others to give.
+	uid := "1234"
+	if strings.Contains(strings.Join(c.NotEnforced, "; "), "runAsUser") {
+		uid = "0"
+	}
+	t.Logf("users of pods: %s; memory limits by %s", uid, c.MemoryLimits)
 	c.connect(t)
 	c.waitAccount(t, "default")
 	c.apply(t, "default", podYAML(`
-  securityContext: {runAsUser: 1234}
+  securityContext: {runAsUser: 1234, fsGroup: 2345}
   containers: [{name: c, image: sh, args: ["cat /d/labels; echo; id -u; getent hosts kubernetes | cut -d' ' -f1; echo x >/m/f"], volumeMounts: [{name: d, mountPath: /d}, {name: m, mountPath: /m}]}]
   volumes: [{name: d, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}, {name: m, emptyDir: {medium: Memory}}]`))
 	p := c.waitPod(t, "default", "p", hasEnded)
 	require.Equal(t, corev1.PodSucceeded, p.Status.Phase)
-	require.Equal(t, "l=\"v\"\n0\n10.96.0.1\n", c.kubectl("default", "", "logs", "p"))
+	require.Equal(t, "l=\"v\"\n"+uid+"\n10.96.0.1\n", c.kubectl("default", "", "logs", "p"))
+	c.apply(t, "default", strings.Replace(podYAML(`{containers: [{name: c, image: sh, args: ["python3 -c 'x=bytearray(200<<20); import time; time.sleep(60)'"], resources: {limits: {memory: 64Mi}}}]}`), "name: p", "name: big", 1))
+	p = c.waitPod(t, "default", "big", hasEnded)
+	require.Equal(t, "OOMKilled", p.Status.ContainerStatuses[0].State.Terminated.Reason)
+	c.apply(t, "default", strings.Replace(podYAML(`{containers: [{name: c, image: "r.test/shell"}]}`), "name: p", "name: packed", 1))
+	c.waitPod(t, "default", "packed", hasEnded)
+	log := c.kubectl("default", "", "logs", "packed")
+	require.Contains(t, log, "/app b")
+	if uid != "0" {
+		require.Contains(t, log, "Uid: 1000")
+	}
 	c.stop(t)
 	until(t, "nothing to be left", func() bool { return len(leftovers(t, state, before)) == 0 })
 	entries, err := os.ReadDir(state)

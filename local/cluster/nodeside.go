@@ -104,7 +104,7 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	var err error
 	n.node, err = node.New(node.Options{
 		Name: n.o.NodeName, Address: NodeAddress, Port: kubeletPort, Dir: n.o.Place.Path("pods"), DNS: DNSAddress,
-		CPU: n.o.CPU, Memory: n.o.Memory, Version: version.Get().GitVersion, Rootless: n.o.Rootless, KubeletTimes: n.o.KubeletTimes,
+		CPU: n.o.CPU, Memory: n.o.Memory, Version: version.Get().GitVersion, Rootless: n.o.Rootless, OneUser: n.o.OneUser, KubeletTimes: n.o.KubeletTimes,
 		Client: client, Informers: factory, Network: n.network, Usage: watcher, Limits: n.o.Limits,
 		Recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: n.o.NodeName}),
 		Images:   images,

@@ -38,6 +38,8 @@ type Options struct {
 	Server string `json:"server"`
 	// Rootless says that the process is root in its own user namespace only.
 	Rootless bool `json:"rootless"`
+	// OneUser says that root is the only user there: pods cannot have others.
+	OneUser bool `json:"oneUser,omitempty"`
 	// Limits holds containers to their memory limits.
 	Limits limit.Group `json:"limits"`
 	// Images are files with image maps; later ones win.

@@ -102,7 +102,12 @@ func (t *target) place() (*place.Place, error) {
 			return nil, err
 		}
 	}
-	return place.At(root, t.name)
+	p, err := place.At(root, t.name)
+	if err != nil {
+		return nil, err
+	}
+	p.Remover = launch.RemoveAll
+	return p, nil
 }
 
 func newFlags(name string, s Streams) *pflag.FlagSet {

@@ -37,6 +37,10 @@ type message struct {
 // runInside runs the cluster in a child with its own network, mounts, processes and, for an ordinary user, users.
 func runInside(ctx context.Context, o Options, l net.Listener, progress func(string), ready func(place.Record) error) error {
 	o.Cluster.Rootless = os.Geteuid() != 0
+	var mapping *users
+	if o.Cluster.Rootless {
+		mapping = findUsers()
+	}
 	gateway, err := listen(ctx, o.Cluster.Place, "gateway-port", 0)
 	if err != nil {
 		return err
@@ -47,7 +51,11 @@ func runInside(ctx context.Context, o Options, l net.Listener, progress func(str
 		return err
 	}
 	defer closeLimits()
-	child, pipes, err := startInit(o)
+	child, pipes, err := startInit(o, mapping)
+	if err != nil && mapping != nil {
+		progress("only one user: " + err.Error())
+		child, pipes, err = startInit(o, nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -99,8 +107,9 @@ type pipes struct {
 	report   io.Reader
 }
 
-// startInit starts process 1 of the namespaces and hands it the options.
-func startInit(o Options) (*exec.Cmd, *pipes, error) {
+// startInit starts process 1 of the namespaces and hands it the options. An ordinary user without more users is mapped alone.
+func startInit(o Options, mapping *users) (*exec.Cmd, *pipes, error) {
+	o.Cluster.OneUser = o.Cluster.Rootless && mapping == nil
 	b, err := json.Marshal(o.Cluster)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode options: %w", err)
@@ -120,16 +129,23 @@ func startInit(o Options) (*exec.Cmd, *pipes, error) {
 		Setpgid:    true, // Ctrl-C reaches this process only, which ends the cluster in order
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
 	}
-	if o.Cluster.Rootless {
+	if o.Cluster.OneUser {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
 	}
-	err = cmd.Start()
+	if mapping != nil {
+		err = mapping.start(cmd)
+	} else {
+		err = cmd.Start()
+	}
 	for _, f := range []*os.File{lifeRead, optRead, repWrite} {
 		f.Close()
 	}
 	if err != nil {
+		lifeWrite.Close()
+		optWrite.Close()
+		repRead.Close()
 		return nil, nil, explain(err, o.Cluster.Rootless)
 	}
 	if _, err := optWrite.Write(b); err != nil {

@@ -307,7 +307,7 @@ func (j *job) user(img *image.Image) (*sandbox.User, error) {
 	if p := j.pod.Spec.SecurityContext; p == nil || p.SupplementalGroupsPolicy == nil || *p.SupplementalGroupsPolicy == corev1.SupplementalGroupsPolicyMerge {
 		groups = append(groups, img.Groups(uid)...)
 	}
-	if j.node.Rootless || (uid == 0 && gid == 0 && len(groups) == 0) {
+	if j.node.OneUser || (uid == 0 && gid == 0 && len(groups) == 0) {
 		return nil, nil // nil is root, see above
 	}
 	u := &sandbox.User{UID: int(uid), GID: int(gid)}

@@ -57,8 +57,10 @@ type Options struct {
 	CPU, Memory string
 	// Version is what the Node says as its kubelet's version.
 	Version string
-	// Rootless says that only root is mapped: users, groups and devices of pods cannot be honoured.
+	// Rootless says that root is root of a user namespace only.
 	Rootless bool
+	// OneUser says that only root is mapped there: users and groups of pods cannot be honoured.
+	OneUser bool
 	// KubeletTimes keeps a kubelet's probe and back-off times.
 	KubeletTimes bool
 
@@ -335,7 +337,7 @@ func (n *Node) NotEnforced() []string {
 	if n.Limits.Mode == limit.Watcher {
 		out = append(out, "memory limits between two looks (a watcher kills four times a second; no control group of this user's may be made)")
 	}
-	if n.Rootless {
+	if n.OneUser {
 		out = append(out, "runAsUser, runAsGroup, supplementalGroups and fsGroup (only one user is mapped: newuidmap, newgidmap and ranges in /etc/subuid and /etc/subgid give more)")
 	}
 	return out

@@ -33,6 +33,9 @@ type Place struct {
 	Name string `json:"name"`
 	Dir  string `json:"dir"`
 
+	// Remover removes a folder; nil is os.RemoveAll.
+	Remover func(path string) error `json:"-"`
+
 	lock *os.File
 }
 
@@ -187,7 +190,7 @@ func (p *Place) Clear(all bool) error {
 			return fmt.Errorf("read state folder: %w", err)
 		}
 		for _, e := range entries {
-			if err := os.RemoveAll(p.Path(e.Name())); err != nil {
+			if err := p.removeAll(p.Path(e.Name())); err != nil {
 				return fmt.Errorf("throw state away: %w", err)
 			}
 		}
@@ -198,16 +201,23 @@ func (p *Place) Clear(all bool) error {
 		return fmt.Errorf("look for stale sockets: %w", err)
 	}
 	for _, f := range append(stale, p.Path("ready.json"), p.Path("pods")) {
-		if err := os.RemoveAll(f); err != nil {
+		if err := p.removeAll(f); err != nil {
 			return fmt.Errorf("remove stale file: %w", err)
 		}
 	}
 	return nil
 }
 
+func (p *Place) removeAll(path string) error {
+	if p.Remover != nil {
+		return p.Remover(path)
+	}
+	return os.RemoveAll(path)
+}
+
 // Remove throws the folder and its lock file away.
 func (p *Place) Remove() error {
-	if err := os.RemoveAll(p.Dir); err != nil {
+	if err := p.removeAll(p.Dir); err != nil {
 		return fmt.Errorf("remove state folder: %w", err)
 	}
 	if err := os.Remove(p.lockPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -29,6 +29,9 @@ const (
 	Pause     = "kserve-pod"
 	Container = "kserve-container"
 	Join      = "kserve-exec"
+	// Mapped waits for the users of its namespace and is then what follows.
+	Mapped = "kserve-mapped"
+	Remove = "kserve-remove"
 )
 
 // Self is the path to start this binary again by.
@@ -107,6 +110,10 @@ func init() { //nolint:gochecknoinits // see the package comment: the point is t
 	switch os.Args[0] {
 	case Init:
 		os.Exit(runInit()) //nolint:forbidigo // this is the main of that process
+	case Mapped:
+		os.Exit(runMapped()) //nolint:forbidigo // this is the main of that process
+	case Remove:
+		os.Exit(runRemove()) //nolint:forbidigo // this is the main of that process
 	case Pause:
 		os.Exit(runPause()) //nolint:forbidigo // this is the main of that process
 	case Container, Join:
