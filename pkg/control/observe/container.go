@@ -53,13 +53,7 @@ func (d *diagnosis) unready(cs *corev1.ContainerStatus, running *corev1.Containe
 		return d.ended(cs, last, false)
 	}
 	f := finding{rank: rankSlow, reason: ReasonNotReady, container: cs.Name}
-	probe := "its readiness probe"
-	if cs.Started != nil && !*cs.Started {
-		probe = "its startup probe"
-	}
-	if p := d.probe(cs.Name); p != "" {
-		probe += " (" + p + ")"
-	}
+	probe := d.probe(cs)
 	if wasReady {
 		f.message = "container " + cs.Name + " was ready and no longer passes " + probe + ". It gets requests again as soon as it passes; see " + logsOf(d.pod, cs.Name, false)
 		return f
@@ -72,23 +66,33 @@ func (d *diagnosis) unready(cs *corev1.ContainerStatus, running *corev1.Containe
 	return f
 }
 
-// probe describes the readiness probe of a container of the plan.
-func (d *diagnosis) probe(name string) string {
-	c := d.spec(name)
-	if c == nil || c.ReadinessProbe == nil {
-		return ""
+// probe names the probe that a running container has to pass next.
+func (d *diagnosis) probe(cs *corev1.ContainerStatus) string {
+	which, probe := "its readiness probe", (*corev1.Probe)(nil)
+	spec := d.spec(cs.Name)
+	if spec != nil {
+		probe = spec.ReadinessProbe
 	}
-	switch p := c.ReadinessProbe; {
+	if cs.Started != nil && !*cs.Started {
+		which = "its startup probe"
+		if spec != nil {
+			probe = spec.StartupProbe
+		}
+	}
+	if probe == nil {
+		return which
+	}
+	switch p := probe.ProbeHandler; {
 	case p.HTTPGet != nil:
-		return "GET " + p.HTTPGet.Path + " on port " + p.HTTPGet.Port.String()
+		return which + " (GET " + p.HTTPGet.Path + " on port " + p.HTTPGet.Port.String() + ")"
 	case p.TCPSocket != nil:
-		return "TCP port " + p.TCPSocket.Port.String()
+		return which + " (TCP port " + p.TCPSocket.Port.String() + ")"
 	case p.GRPC != nil:
-		return fmt.Sprintf("gRPC port %d", p.GRPC.Port)
+		return fmt.Sprintf("%s (gRPC port %d)", which, p.GRPC.Port)
 	case p.Exec != nil:
-		return "a command"
+		return which + " (a command)"
 	}
-	return ""
+	return which
 }
 
 // spec is the container as the pod has it, else as it was planned.
