@@ -74,6 +74,7 @@ type world struct {
 	containers *follow.Follower[*servingv1alpha1.ClusterStorageContainer]
 	held       *gather.Settings
 	changed    chan struct{}
+	bad        bool // the ConfigMap, when last looked at; of run only
 
 	mu       sync.Mutex
 	listed   []servingv1alpha1.ClusterStorageContainer
@@ -175,6 +176,8 @@ func (w *world) take(ctx context.Context) {
 		cm = nil
 	}
 	changed, err := w.held.Take(cm)
+	wasBad := w.bad
+	w.bad = err != nil
 	switch {
 	case err != nil:
 		st, _ := w.held.Current()
@@ -184,6 +187,8 @@ func (w *world) take(ctx context.Context) {
 		}
 	case changed:
 		w.log.Info("took the operator's ConfigMap", zap.String("resourceVersion", cm.ResourceVersion))
+	case wasBad:
+		w.log.Info("the operator's ConfigMap is in order again", zap.String("resourceVersion", cm.ResourceVersion))
 	}
 }
 
