@@ -25,7 +25,7 @@ import (
 )
 
 // decoded holds what the tests only read: the schemas take their time.
-var decoded = sync.OnceValues(func() (map[string][]*unstructured.Unstructured, error) { //nolint:gochecknoglobals // read once for all tests
+var decoded = sync.OnceValues(func() (map[string][]*unstructured.Unstructured, error) {
 	ways := map[string][]*unstructured.Unstructured{}
 	for _, folder := range []string{deploy.Base, deploy.Local, deploy.CertManager} {
 		all, err := deploy.Objects(deploy.Options{Folder: folder})
