@@ -31,6 +31,8 @@ const (
 	imageAnnotation = "kserve-local/image"
 	atOnce          = 8
 	pause           = 100 * time.Millisecond
+	// shownWarnings bounds what a failure repeats of the cluster's events.
+	shownWarnings = 5
 )
 
 // installer puts objects into a cluster.
@@ -307,6 +309,13 @@ func (i *installer) explain(ctx context.Context, err error, stages []*stage) err
 			if !p.Ready {
 				text += fmt.Sprintf("\n  pod %s/%s: %s", p.Namespace, p.Name, p.State)
 			}
+		}
+		warnings, werr := live.Warnings(ctx, i.client, ns, shownWarnings)
+		if werr != nil {
+			continue // as above
+		}
+		for _, w := range warnings {
+			text += "\n  " + w
 		}
 	}
 	if text != "" {

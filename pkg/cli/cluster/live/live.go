@@ -30,7 +30,10 @@ var (
 	InferenceGraphs   = schema.GroupVersionResource{Group: ServingGroup, Version: "v1alpha1", Resource: "inferencegraphs"}
 )
 
-var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+var (
+	pods   = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	events = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+)
 
 const clientQPS = 200
 
@@ -164,4 +167,24 @@ func maps(o *unstructured.Unstructured, fields ...string) []map[string]any {
 func text(o map[string]any, fields ...string) string {
 	s, _, _ := unstructured.NestedString(o, fields...)
 	return s
+}
+
+// Warnings are the newest events of a namespace that tell of trouble, the newest first, each sentence once.
+func Warnings(ctx context.Context, client dynamic.Interface, namespace string, most int) ([]string, error) {
+	all, err := client.Resource(events).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	slices.SortFunc(all.Items, func(a, b unstructured.Unstructured) int {
+		return cmp.Compare(text(b.Object, "lastTimestamp"), text(a.Object, "lastTimestamp"))
+	})
+	var found []string
+	for i := range all.Items {
+		o := all.Items[i].Object
+		line := text(o, "involvedObject", "kind") + " " + text(o, "involvedObject", "name") + ": " + text(o, "message")
+		if len(found) < most && !slices.Contains(found, line) {
+			found = append(found, line)
+		}
+	}
+	return found, nil
 }
