@@ -63,10 +63,12 @@ type Ref struct {
 
 // activity watches the metadata of all objects of Kinds: when something changed in a namespace, and what is in it.
 type activity struct {
-	stop func()
-	mu   sync.Mutex
-	last map[string]time.Time
-	refs map[string]map[Ref]string // by namespace, the resource version
+	stop    func()
+	mu      sync.Mutex
+	last    map[string]time.Time
+	refs    map[string]map[Ref]string // by namespace, the resource version
+	watched map[schema.GroupVersionKind]bool
+	due     map[Ref]string // what was written here and has not been seen yet
 }
 
 func watchActivity(ctx context.Context, config *rest.Config, mapper meta.RESTMapper) (*activity, error) {
@@ -74,7 +76,7 @@ func watchActivity(ctx context.Context, config *rest.Config, mapper meta.RESTMap
 	if err != nil {
 		return nil, fmt.Errorf("connect for metadata: %w", err)
 	}
-	a := &activity{last: map[string]time.Time{}, refs: map[string]map[Ref]string{}}
+	a := &activity{last: map[string]time.Time{}, refs: map[string]map[Ref]string{}, due: map[Ref]string{}, watched: map[schema.GroupVersionKind]bool{}}
 	factory := metadatainformer.NewSharedInformerFactory(c, 0)
 	for _, kind := range Kinds() {
 		mapping, err := mapper.RESTMapping(kind)
@@ -85,6 +87,7 @@ func watchActivity(ctx context.Context, config *rest.Config, mapper meta.RESTMap
 			return nil, fmt.Errorf("look up %s: %w", kind, err)
 		}
 		gvk := mapping.GroupVersionKind
+		a.watched[gvk] = true
 		if _, err := factory.ForResource(mapping.Resource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { a.note(gvk, o, false) },
 			UpdateFunc: func(_, o any) { a.note(gvk, o, false) },
@@ -130,6 +133,9 @@ func (a *activity) note(gvk schema.GroupVersionKind, object any, gone bool) {
 	} else {
 		of[ref] = o.ResourceVersion
 	}
+	if want, ok := a.due[ref]; ok && (gone || !older(o.ResourceVersion, want)) {
+		delete(a.due, ref)
+	}
 	a.last[o.Namespace] = time.Now()
 }
 
@@ -143,14 +149,46 @@ func (a *activity) touch(ns string) {
 	a.last[ns] = time.Now()
 }
 
+// older compares versions of one object: they are numbers that grow.
+func older(version, than string) bool {
+	if len(version) != len(than) {
+		return len(version) < len(than)
+	}
+	return version < than
+}
+
+// wrote says that an object has been written, and waits in Settle until the watches have it.
+func (a *activity) wrote(o *unstructured.Unstructured) {
+	if a == nil {
+		return
+	}
+	ref := Ref{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.watched[ref.GVK] || !older(a.refs[ref.Namespace][ref], o.GetResourceVersion()) {
+		return
+	}
+	a.due[ref] = o.GetResourceVersion()
+}
+
+// left is how long a namespace has yet to be quiet.
+func (a *activity) left(ns string, quiet time.Duration) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for ref := range a.due {
+		if ref.Namespace == ns {
+			return max(quiet/10, time.Millisecond)
+		}
+	}
+	return quiet - time.Since(a.last[ns])
+}
+
 // Settle waits until nothing has changed in a namespace for a while, counted from the last change or the last Apply, Delete or
 // MakeReady. It gives up, with an error, after limit.
 func (c *Cluster) Settle(ctx context.Context, ns string, quiet, limit time.Duration) error {
 	deadline := time.Now().Add(limit)
 	for {
-		c.activity.mu.Lock()
-		left := quiet - time.Since(c.activity.last[ns])
-		c.activity.mu.Unlock()
+		left := c.activity.left(ns, quiet)
 		if left <= 0 {
 			return nil
 		}
@@ -163,6 +201,13 @@ func (c *Cluster) Settle(ctx context.Context, ns string, quiet, limit time.Durat
 			return ctx.Err()
 		}
 	}
+}
+
+// Version is the resource version of an object, as the watches have seen it; empty when it is not there.
+func (c *Cluster) Version(ref Ref) string {
+	c.activity.mu.Lock()
+	defer c.activity.mu.Unlock()
+	return c.activity.refs[ref.Namespace][ref]
 }
 
 // Refs are the objects of Kinds in a namespace, as the watches have seen them, sorted.

@@ -110,14 +110,18 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
+	began := time.Now()
+	say := func(what string) { fmt.Fprintf(c.options.Log, "%7.2fs %s\n", time.Since(began).Seconds(), what) }
 	built := make(chan error, 1)
 	go func() { built <- c.build(ctx) }()
 	err := c.startServer(ctx)
 	if err == nil {
+		say("API server")
 		err = c.connect()
 	}
 	if err == nil {
 		err = c.install(ctx)
+		say("kinds, roles and settings")
 	}
 	// The build is waited for in every case: it writes into the folder that Close removes.
 	if berr := <-built; err == nil {
@@ -126,6 +130,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	say("controller and webhook are built")
+	defer say("controller and webhook are ready")
 	if c.activity, err = watchActivity(ctx, c.Admin, c.mapper); err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// kubectl is the field manager of `kubectl apply`.
+const kubectl = "kubectl-client-side-apply"
+
 // Documents reads the objects of a YAML text.
 func Documents(text string) ([]*unstructured.Unstructured, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
@@ -91,7 +94,11 @@ func (c *Cluster) Apply(ctx context.Context, ns string, object *unstructured.Uns
 	live.SetGroupVersionKind(o.GroupVersionKind())
 	err = c.Client.Get(ctx, client.ObjectKeyFromObject(o), live)
 	if apierrors.IsNotFound(err) {
-		return c.Client.Create(ctx, o, client.FieldOwner("kubectl-client-side-apply"), client.FieldValidation(metav1.FieldValidationStrict))
+		if err := c.Client.Create(ctx, o, client.FieldOwner(kubectl), client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+			return err
+		}
+		c.activity.wrote(o)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -107,7 +114,11 @@ func (c *Cluster) Apply(ctx context.Context, ns string, object *unstructured.Uns
 	if string(patch) == "{}" {
 		return nil
 	}
-	return c.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, patch), client.FieldOwner("kubectl-client-side-apply"), client.FieldValidation(metav1.FieldValidationStrict))
+	err = c.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(kubectl), client.FieldValidation(metav1.FieldValidationStrict))
+	if err == nil {
+		c.activity.wrote(live)
+	}
+	return err
 }
 
 // remember writes the annotation that the next apply compares with, and returns the object as it is sent.

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,6 +182,24 @@ func (p *Process) Tail() string {
 		b = b[len(b)-logTail:]
 	}
 	return string(b)
+}
+
+// WaitLogged waits until a line of the log holds all the texts.
+func (p *Process) WaitLogged(ctx context.Context, texts ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return poll(ctx, func(context.Context) error {
+		b, err := os.ReadFile(p.log)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(b) {
+			if !slices.ContainsFunc(texts, func(t string) bool { return !bytes.Contains(line, []byte(t)) }) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s has not logged %q", p.Name, texts)
+	})
 }
 
 // PID is that of the running process, 0 when there is none.

@@ -63,6 +63,7 @@ func (c *Cluster) MakeReady(ctx context.Context, ns string) (bool, error) {
 		if err != nil {
 			return wrote, fmt.Errorf("make %s %s ready: %w", ref.GVK.Kind, ref.Name, err)
 		}
+		c.activity.wrote(o)
 		wrote = true
 	}
 	return wrote, nil
