@@ -26,8 +26,7 @@ const (
 // each leaf we own has the wanted value, nothing we own is unwanted, nothing wanted is owned by someone else. Fields of others are
 // not looked at.
 type walk struct {
-	// strict holds for kinds whose empty objects may be values as a whole; of the built-in kinds none that is rendered is.
-	strict bool
+	rule
 	unsure bool
 }
 
@@ -62,10 +61,16 @@ func (w *walk) fields(want, have, owned map[string]any) bool {
 		value, wanted := want[name]
 		there, exists := have[name]
 		inner, isMap := below.(map[string]any)
-		if !wanted || !exists || !isMap || !w.compare(value, there, inner) {
+		if !wanted || !exists || !isMap {
 			return false
 		}
 		count++
+		if m, empty := value.(map[string]any); empty && len(m) == 0 && len(inner) == 0 && slices.Contains(w.open, name) {
+			continue
+		}
+		if !w.compare(value, there, inner) {
+			return false
+		}
 	}
 	return count == len(want)
 }
@@ -183,7 +188,7 @@ func (w *walk) whole(want, have any) bool {
 				return false
 			}
 		}
-		if len(have) > len(want) && (len(want) > 0 || w.strict) {
+		if len(have) > len(want) && !w.onlyDefaults(want, have) {
 			w.unsure = true
 		}
 		return true
@@ -201,6 +206,19 @@ func (w *walk) whole(want, have any) bool {
 	default:
 		return scalar(have, want)
 	}
+}
+
+// onlyDefaults says that what an object has beyond what is wanted is what the API server puts there when nothing is said.
+func (w *walk) onlyDefaults(want, have map[string]any) bool {
+	for name, value := range have {
+		if _, wanted := want[name]; wanted {
+			continue
+		}
+		if usual, ok := w.defaults[name]; !ok || !scalar(usual, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // scalar compares texts, truths and numbers of whatever Go type.
@@ -243,7 +261,7 @@ func judge(want, have map[string]any, fieldsV1 []byte, r rule) verdict {
 	if err := json.Unmarshal(bytes.TrimSpace(fieldsV1), &owned); err != nil {
 		return differs
 	}
-	w := &walk{strict: r.strict}
+	w := &walk{rule: r}
 	for _, part := range r.parts {
 		value, wanted := want[part]
 		below, isOwned := owned["f:"+part].(map[string]any)

@@ -12,25 +12,36 @@ type rule struct {
 	parts []string
 	// never: the object is made when it is missing; its content is someone else's.
 	never bool
-	// strict: see walk.
-	strict bool
+	// open are fields that are applied empty, so that the API server fills them, and of which nothing is ours.
+	open []string
+	// defaults are the fields inside of values owned as a whole that the API server fills in, with what it fills in.
+	defaults map[string]any
 }
+
+var (
+	podDefaults   = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
+	routeDefaults = map[string]any{"weight": int64(1), "group": "", "kind": "Service"}
+)
 
 // ruleOf follows what existing clusters do: metadata alone is no reason to touch a Deployment, a Service or an Ingress. When the spec is
 // written, the metadata is written with it.
 func ruleOf(gk schema.GroupKind) rule {
 	spec, all := []string{"spec"}, []string{"metadata", "spec"}
 	switch gk {
-	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Kind: "Service"}, schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}:
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
+		return rule{parts: spec, defaults: podDefaults}
+	case schema.GroupKind{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"}:
+		return rule{parts: all, defaults: routeDefaults}
+	case schema.GroupKind{Kind: "Service"}, schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}:
 		return rule{parts: spec}
 	case schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:
-		return rule{parts: all}
+		return rule{parts: all, open: []string{"behavior"}}
 	case schema.GroupKind{Kind: "ConfigMap"}:
 		return rule{never: true}
 	case schema.GroupKind{Group: "keda.sh", Kind: "ScaledObject"}, schema.GroupKind{Group: "opentelemetry.io", Kind: "OpenTelemetryCollector"}:
-		return rule{parts: spec, strict: true}
+		return rule{parts: spec}
 	default:
-		return rule{parts: all, strict: true}
+		return rule{parts: all}
 	}
 }
 

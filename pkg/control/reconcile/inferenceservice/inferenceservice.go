@@ -270,4 +270,3 @@ func soonest(a, b time.Duration) time.Duration {
 	}
 	return min(a, b)
 }
-
