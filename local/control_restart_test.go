@@ -25,6 +25,7 @@ import (
 
 // One cluster without a node answers three questions about the API server.
 func TestAPIServerForTests(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	log := filepath.Join(t.TempDir(), "audit.log")
 	c := start(t, state, "api", "--no-node", "--discard", "--audit-log", log)

@@ -24,6 +24,7 @@ func configMap(name string) *corev1.ConfigMap {
 
 // The parts of this test build on one another: one cluster is started thrice, which is what takes the time.
 func TestControlPlaneKeepsItsStateAndItsName(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	first := start(t, state, "one", "--no-node")
 	_, err := first.client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{})
@@ -35,7 +36,7 @@ func TestControlPlaneKeepsItsStateAndItsName(t *testing.T) {
 		require.Contains(t, c.errOut.String(), "a cluster of this name is running")
 	})
 	t.Run("a second cluster under another name runs beside it", func(t *testing.T) {
-		other := start(t, state, "two", "--no-node", "--discard")
+		other := start(t, state, "two", "--no-node", "--no-controllers", "--discard")
 		require.NotEqual(t, first.Server, other.Server)
 		_, err := other.client.CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 		require.Error(t, err)
@@ -80,7 +81,7 @@ func TestControlPlaneKeepsItsStateAndItsName(t *testing.T) {
 		require.NoError(t, again.cmd.Wait())
 		require.NoError(t, program("down", "--state", state, "--name", "one").Run(), "twice is harmless")
 	})
-	fresh := start(t, state, "one", "--no-node", "--fresh", "--discard")
+	fresh := start(t, state, "one", "--no-node", "--no-controllers", "--fresh", "--discard")
 	_, err = fresh.client.CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 	require.Error(t, err, "fresh throws the state away")
 	fresh.stop(t)

@@ -36,6 +36,7 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: "r.test/p
 `
 
 func TestNothingOutlivesACluster(t *testing.T) {
+	t.Parallel()
 	before, err := net.Interfaces()
 	require.NoError(t, err)
 	dir, err := os.MkdirTemp("", "kc")

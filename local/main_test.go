@@ -258,7 +258,7 @@ func leftovers(t *testing.T, state string, before []net.Interface) []string {
 			out = append(out, "mount "+line)
 		}
 	}
-	out = append(out, groups()...)
+	out = append(out, groups(filepath.Base(state))...)
 	now, err := net.Interfaces()
 	require.NoError(t, err)
 	if len(now) != len(before) {
@@ -267,11 +267,11 @@ func leftovers(t *testing.T, state string, before []net.Interface) []string {
 	return out
 }
 
-// groups lists the control groups of clusters that this process's own one holds.
-func groups() []string {
+// groups lists the control groups of a cluster.
+func groups(name string) []string {
 	var out []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error { // what cannot be read holds none of ours
-		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "kserve-gone-") {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "kserve-"+name+"-") {
 			out = append(out, "control group "+path)
 		}
 		return nil

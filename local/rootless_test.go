@@ -21,6 +21,7 @@ import (
 
 // An ordinary user is whoever is not root; the binary is copied to where that user can read it.
 func TestClusterOfAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("not root: every other test is this test")
 	}

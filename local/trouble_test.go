@@ -34,6 +34,7 @@ func refused(t *testing.T, state, name string, args ...string) string {
 }
 
 func TestClusterThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
 	t.Run("a file where the folder should be", func(t *testing.T) {
 		state := filepath.Join(t.TempDir(), "f")
 		require.NoError(t, os.WriteFile(state, nil, 0o600))
@@ -94,12 +95,13 @@ func tmpfs(t *testing.T, options string) string {
 
 // One cluster on a small disk dies of every cause, and is there again each time with what it stored.
 func TestClusterThatDiedComesBack(t *testing.T) {
+	t.Parallel()
 	state := tmpfs(t, "size=420m")
 	before, err := net.Interfaces()
 	require.NoError(t, err)
 	images := filepath.Join(t.TempDir(), "images.json")
 	require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o600))
-	load(t, state, "gone", "r.test/packed", shellLayout(t, containerConfig("sleep", "1000")))
+	load(t, state, "back", "r.test/packed", shellLayout(t, containerConfig("sleep", "1000")))
 	for name, c := range map[string]struct {
 		kill func(t *testing.T, c *cluster)
 		says string
@@ -125,7 +127,7 @@ func TestClusterThatDiedComesBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := start(t, state, "gone", "--images", images, "--quiet")
+			k := start(t, state, "back", "--images", images, "--quiet")
 			k.waitAccount(t, "default")
 			k.apply(t, "default", packed+"---"+clinger)
 			k.waitPod(t, "default", "packed", isReady)
@@ -138,7 +140,7 @@ func TestClusterThatDiedComesBack(t *testing.T) {
 			until(t, "nothing to be left", func() bool { return len(leftovers(t, k.State, before)) == 0 })
 		})
 	}
-	again := start(t, state, "gone", "--images", images, "--discard")
+	again := start(t, state, "back", "--images", images, "--discard")
 	again.waitPod(t, "default", "packed", isReady)
 	again.waitPod(t, "default", "clinger", func(p *corev1.Pod) bool { return isReady(p) && p.Status.ContainerStatuses[0].RestartCount == 3 })
 	again.stop(t)
