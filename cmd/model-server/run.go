@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
@@ -45,6 +46,7 @@ func run(args []string) int {
 		return exitCut
 	case err != nil:
 		log.Error("the model server ends", zap.Error(err))
+		command.LastWords(err)
 		return exitFailed
 	}
 	return 0

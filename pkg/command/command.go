@@ -62,6 +62,7 @@ func (l Line) Main(args []string) (code int) {
 	defer context.AfterFunc(ctx, stop)()
 	if err := l.Run(ctx, log); err != nil {
 		log.Error(err.Error())
+		LastWords(err)
 		return ExitFailed
 	}
 	return ExitOK

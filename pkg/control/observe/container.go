@@ -263,7 +263,7 @@ func (d *diagnosis) outOfMemory(cs *corev1.ContainerStatus) string {
 			limit = q.String()
 		}
 	}
-	message := "container " + cs.Name + " was killed because it used more memory than "
+	message := "container " + cs.Name + " was killed (OOMKilled) because it used more memory than "
 	if limit == "" {
 		message += "there is"
 	} else {
