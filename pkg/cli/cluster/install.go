@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -16,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/kserve-go/kserve-go/deploy"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
@@ -27,6 +30,8 @@ import (
 const (
 	// fieldManager owns the fields of what is installed.
 	fieldManager = "kserve-local"
+	// contentAnnotation tells what was applied: a kind's schema is so big that applying it anew costs seconds.
+	contentAnnotation = "kserve-local/content"
 	// imageAnnotation makes pods start anew when their image changed under its name.
 	imageAnnotation = "kserve-local/image"
 	atOnce          = 8
@@ -37,18 +42,26 @@ const (
 
 // installer puts objects into a cluster.
 type installer struct {
-	client dynamic.Interface
-	say    *steps
+	client   dynamic.Interface
+	metadata metadata.Interface
+	say      *steps
 	// limit is how long what was installed may take to work.
 	limit time.Duration
 }
 
 func newInstaller(r *record.Record, say *steps, limit time.Duration) (*installer, error) {
-	client, _, err := live.Client(r.Kubeconfig)
+	config, _, err := live.Config(r.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	return &installer{client: client, say: say, limit: limit}, nil
+	i := &installer{say: say, limit: limit}
+	if i.client, err = dynamic.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	if i.metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return i, nil
 }
 
 // install puts KServe on the cluster and returns when it works.
@@ -150,9 +163,36 @@ func (i *installer) applyAll(ctx context.Context, objects []*unstructured.Unstru
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, o := range objects {
-		group.Go(func() error { return i.apply(ctx, o) })
+		group.Go(func() error {
+			if o.GetKind() == "CustomResourceDefinition" {
+				return i.applyKind(ctx, o)
+			}
+			return i.apply(ctx, o)
+		})
 	}
 	return group.Wait()
+}
+
+// applyKind applies a kind unless it is there with this content.
+func (i *installer) applyKind(ctx context.Context, o *unstructured.Unstructured) error {
+	raw, err := o.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", o.GetName(), err)
+	}
+	content := fmt.Sprintf("%x", sha256.Sum256(raw))
+	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	// From the server's cache and without the schema: both matter here.
+	found, err := i.metadata.Resource(plural).Get(ctx, o.GetName(), metav1.GetOptions{ResourceVersion: "0"})
+	if err == nil && found.GetAnnotations()[contentAnnotation] == content {
+		return nil
+	}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[contentAnnotation] = content
+	o.SetAnnotations(annotations)
+	return i.apply(ctx, o)
 }
 
 // apply is a server-side apply, tried again while what it needs is still on its way: a kind just made, or a webhook's pod.
@@ -206,20 +246,39 @@ func established(ctx context.Context, i *installer, objects []*unstructured.Unst
 		if o.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
+		resource, err := resourceOf(o)
+		if err != nil {
+			return err
+		}
 		for {
-			kind, err := i.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
-			if err != nil && !passes(err) {
-				return fmt.Errorf("read kind %s: %w", o.GetName(), err)
-			}
-			if err == nil && live.Condition(kind, "Established") == "True" {
+			_, err := i.metadata.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+			if err == nil {
 				break
 			}
+			err = fmt.Errorf("list %s: %w", o.GetName(), err)
+			if !passes(err) {
+				return err
+			}
 			if !sleep(ctx, pause) {
-				return fmt.Errorf("wait for kind %s: %w", o.GetName(), ctx.Err())
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// resourceOf is where the objects of a kind are stored.
+func resourceOf(o *unstructured.Unstructured) (schema.GroupVersionResource, error) {
+	group, _, _ := unstructured.NestedString(o.Object, "spec", "group") // what is missing is empty
+	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
+	for _, v := range versions {
+		if m, ok := v.(map[string]any); ok && m["served"] == true {
+			name, _ := m["name"].(string)
+			return schema.GroupVersionResource{Group: group, Version: name, Resource: plural}, nil
+		}
+	}
+	return schema.GroupVersionResource{}, fmt.Errorf("kind %s serves no version", o.GetName())
 }
 
 // ready waits for all Deployments and then for admission: the first object that a person creates must not meet a webhook that is still

@@ -37,14 +37,26 @@ var (
 
 const clientQPS = 200
 
-// Client connects to the cluster of a kubeconfig, or, without one, of KUBECONFIG and the person's default one. It also tells the
-// namespace of the kubeconfig's context.
+// Client connects to the cluster of a kubeconfig; see Config.
 func Client(kubeconfig string) (client dynamic.Interface, namespace string, err error) {
+	config, namespace, err := Config(kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	client, err = dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("make a client: %w", err)
+	}
+	return client, namespace, nil
+}
+
+// Config leads to the cluster of a kubeconfig, or, without one, of KUBECONFIG and the person's default one. It also tells the namespace of
+// the kubeconfig's context.
+func Config(kubeconfig string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	config, err := loader.ClientConfig()
-	if err != nil {
+	if config, err = loader.ClientConfig(); err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	if namespace, _, err = loader.Namespace(); err != nil {
@@ -52,11 +64,7 @@ func Client(kubeconfig string) (client dynamic.Interface, namespace string, err 
 	}
 	config.QPS, config.Burst = clientQPS, 2*clientQPS
 	config.WarningHandler = rest.NoWarnings{}
-	client, err = dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, "", fmt.Errorf("make a client: %w", err)
-	}
-	return client, namespace, nil
+	return config, namespace, nil
 }
 
 // Condition is the status of a condition, empty when the object has none of that type.
