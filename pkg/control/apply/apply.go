@@ -26,8 +26,12 @@ import (
 // FieldManager is the name under which every field that we say is recorded.
 const FieldManager = "kserve-controller"
 
-// ReasonWaiting is the reason while something has to go before the object that is wanted can come.
-const ReasonWaiting = "Waiting"
+const (
+	// ReasonWaiting is the reason while something has to go before the object that is wanted can come.
+	ReasonWaiting = "Waiting"
+	// ReasonNoKnative is the reason of Knative mode in a cluster without Knative; clients know the word.
+	ReasonNoKnative = "ServerlessModeRejected"
+)
 
 // Verbs of writes, as they are counted.
 const (

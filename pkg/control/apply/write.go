@@ -77,8 +77,12 @@ func (p *pass) clash(want, there plan.Object, ref *metav1.OwnerReference) error 
 }
 
 func missingKind(o gather.Optional, role serving.ComponentRole) error {
+	reason := servingv1beta1.ReasonReconcileFailed
+	if o == gather.KnativeService {
+		reason = ReasonNoKnative
+	}
 	return &plan.Blocked{
-		Reason: servingv1beta1.ReasonReconcileFailed, Role: role,
+		Reason: reason, Role: role,
 		Message: fmt.Sprintf("the cluster does not have %s (CustomResourceDefinition %s): %s; the service goes on by itself as soon as it is there", o.Kind, o.CRD, o.Install),
 	}
 }

@@ -31,6 +31,8 @@ func cacheOptions(namespace string) cache.Options {
 	bare := cache.ByObject{Transform: withoutManagers}
 	return cache.Options{
 		DefaultTransform: keepOurs,
+		// What is not watched on purpose is an error, not another watch.
+		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&servingv1beta1.InferenceService{}:         bare,
 			&servingv1alpha1.ServingRuntime{}:          bare,

@@ -106,9 +106,13 @@ func Run(ctx context.Context, o Options, log *zap.Logger) error {
 
 // start makes the manager and runs it. Where the API server does not answer yet, it waits.
 func start(ctx context.Context, o Options, registry prometheus.Registerer, log *zap.Logger, ready *atomic.Pointer[controllers]) error {
-	logger := zapr.NewLogger(log)
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger)
+	// What the libraries tell at info is of interest to those who ask for more.
+	quieter := log
+	if !log.Core().Enabled(zap.DebugLevel) {
+		quieter = log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
+	}
+	ctrl.SetLogger(zapr.NewLogger(quieter))
+	klog.SetLogger(zapr.NewLogger(quieter))
 	counts, err := inferenceservice.NewMetrics(registry)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -178,6 +182,7 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 	}
 	restConfig = rest.CopyConfig(restConfig)
 	restConfig.QPS, restConfig.Burst = o.QPS, o.Burst
+	restConfig.WarningHandlerWithContext = rest.NoWarnings{} // they are for the person who wrote an object
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(o, scheme))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the manager: %w", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -30,6 +31,12 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/render"
 	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// Reasons of events that clients know.
+const (
+	reasonUpdateFailed     = "UpdateFailed"
+	reasonNoVirtualService = "VirtualServiceCRDNotFound"
 )
 
 // Pauses before another attempt where no event would tell that it is worth one.
@@ -114,15 +121,30 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	})
 	written, err := r.writeStatus(ctx, svc, &seen.Status)
 	if err != nil {
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			r.Events.Event(svc, corev1.EventTypeWarning, reasonUpdateFailed, err.Error())
+		}
 		return conflictIsLater(ctrl.Result{}, errors.Join(a.err, err))
 	}
 	if written {
-		for _, e := range seen.Events {
-			r.Events.Event(svc, e.Type, e.Reason, e.Message)
-		}
+		r.tell(svc, a, seen.Events)
 	}
 	r.Metrics.seen(client.ObjectKeyFromObject(svc), &seen.Status, a.failure)
 	return ctrl.Result{RequeueAfter: soonest(a.retry, seen.RequeueAfter)}, a.err
+}
+
+// tell sends the events of a status that has changed.
+func (r *Reconciler) tell(svc *servingv1beta1.InferenceService, a *attempt, events []observe.Event) {
+	for _, e := range events {
+		r.Events.Event(svc, e.Type, e.Reason, e.Message)
+	}
+	var blocked *plan.Blocked
+	if errors.As(a.failure, &blocked) && blocked.Reason == apply.ReasonNoKnative {
+		r.Events.Event(svc, corev1.EventTypeWarning, apply.ReasonNoKnative, blocked.Message)
+	}
+	if a.plan != nil && a.plan.Route.NoVirtualService && a.plan.Route.Mesh {
+		r.Events.Event(svc, corev1.EventTypeWarning, reasonNoVirtualService, "the cluster has no VirtualService, so nothing routes to the service through Istio: "+gather.VirtualService.Install)
+	}
 }
 
 // attempt decides and applies. Its own error is one that says nothing about the service: the API server could not be asked.

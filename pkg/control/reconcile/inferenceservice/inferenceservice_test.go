@@ -1,0 +1,346 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inferenceservice
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/apply"
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+)
+
+// world is a reconciler on controller-runtime's stand-in for an API server, which keeps managed fields but does no defaulting. That
+// the real one agrees is shown in test/apiserver.
+type world struct {
+	*Reconciler
+	client client.WithWatch
+	events *record.FakeRecorder
+	writes []string
+	fail   func(verb string, o client.Object) error
+}
+
+var name = client.ObjectKey{Namespace: "ns", Name: "m"}
+
+func newWorld(t testing.TB, objects ...client.Object) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, servingv1alpha1.AddToScheme, servingv1beta1.AddToScheme} {
+		require.NoError(t, add(scheme))
+	}
+	for _, raw := range deploy.Runtimes() {
+		csr := &servingv1alpha1.ClusterServingRuntime{}
+		require.NoError(t, yaml.Unmarshal(raw, csr))
+		objects = append(objects, csr)
+	}
+	w := &world{events: record.NewFakeRecorder(100)}
+	note := func(verb string, o client.Object) error {
+		w.writes = append(w.writes, verb+" "+o.GetName())
+		if w.fail != nil {
+			return w.fail(verb, o)
+		}
+		return nil
+	}
+	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&servingv1beta1.InferenceService{}).WithReturnManagedFields()
+	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}} {
+		b = b.WithIndex(o, gather.IndexController, gather.ControllerOf)
+	}
+	b = b.WithIndex(&corev1.Pod{}, gather.IndexService, gather.ServiceOf)
+	w.client = b.WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if err := note("patch", o); err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			if err := note(sub, o); err != nil {
+				return err
+			}
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if err := note("delete", o); err != nil {
+				return err
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	}).Build()
+	settings := gather.NewSettings("kserve", "")
+	cm := &corev1.ConfigMap{}
+	require.NoError(t, yaml.Unmarshal(deploy.Config(), cm))
+	_, err := settings.Take(cm)
+	require.NoError(t, err)
+	metrics, err := NewMetrics(prometheus.NewRegistry())
+	require.NoError(t, err)
+	kinds := &gather.Kinds{}
+	w.Reconciler = &Reconciler{
+		Client: w.client, Live: w.client, Settings: settings, Events: w.events, Metrics: metrics, Log: zap.NewNop(),
+		Gather: &gather.Gatherer{Cache: w.client, Live: w.client, Kinds: kinds},
+		Apply:  &apply.Applier{Client: w.client, Live: w.client, Kinds: kinds},
+		Now:    func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
+	}
+	return w
+}
+
+func sklearn(changes ...func(*servingv1beta1.InferenceService)) *servingv1beta1.InferenceService {
+	uri := "gs://b/m"
+	svc := &servingv1beta1.InferenceService{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name.Name, Namespace: name.Namespace, UID: "1", Generation: 1, Finalizers: []string{serving.FinalizerInferenceService},
+			Annotations: map[string]string{serving.AnnotationDeploymentMode: string(serving.Standard)},
+		},
+	}
+	svc.Spec.Predictor.Model = &servingv1beta1.ModelSpec{ModelFormat: servingv1beta1.ModelFormat{Name: "sklearn"}}
+	svc.Spec.Predictor.Model.StorageURI = &uri
+	for _, change := range changes {
+		change(svc)
+	}
+	return svc
+}
+
+// pass reconciles once and returns what was written.
+func (w *world) pass(t testing.TB) []string {
+	t.Helper()
+	w.writes = nil
+	_, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	require.NoError(t, err)
+	slices.Sort(w.writes)
+	return w.writes
+}
+
+func (w *world) service(t testing.TB) *servingv1beta1.InferenceService {
+	t.Helper()
+	svc := &servingv1beta1.InferenceService{}
+	require.NoError(t, w.client.Get(t.Context(), name, svc))
+	return svc
+}
+
+func (w *world) deploymentReady(t testing.TB) {
+	t.Helper()
+	d := &appsv1.Deployment{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m-predictor"}, d))
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, Conditions: []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}, {Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+	}}
+	require.NoError(t, w.client.Status().Update(t.Context(), d))
+}
+
+func TestObjectsThenRouteThenNothing(t *testing.T) {
+	w := newWorld(t, sklearn())
+	require.Equal(t, []string{"patch m-predictor", "patch m-predictor", "patch m-predictor", "status m"}, w.pass(t))
+	require.Empty(t, w.pass(t))
+	w.deploymentReady(t)
+	require.Equal(t, []string{"patch m", "status m"}, w.pass(t))
+	require.Equal(t, corev1.ConditionTrue, w.service(t).Status.Condition(serving.ConditionReady).Status)
+	require.Empty(t, w.pass(t))
+
+	w.Apply = &apply.Applier{Client: w.client, Live: w.client, Kinds: w.Gather.Kinds}
+	require.Empty(t, w.pass(t), "a process that remembers nothing writes nothing")
+}
+
+func TestTheFinalizerIsAddedWhereAdmissionDidNot(t *testing.T) {
+	w := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) { s.Finalizers = nil }))
+	require.Equal(t, []string{"patch m"}, w.pass(t))
+	require.Equal(t, []string{serving.FinalizerInferenceService}, w.service(t).Finalizers)
+	require.Len(t, w.pass(t), 4)
+}
+
+func TestDeletionLetsGo(t *testing.T) {
+	tm := &servingv1alpha1.TrainedModel{ObjectMeta: metav1.ObjectMeta{Name: "tm", Namespace: "ns", Labels: map[string]string{serving.LabelTrainedModelParent: "m"}}}
+	other := &servingv1alpha1.TrainedModel{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "ns", Labels: map[string]string{serving.LabelTrainedModelParent: "n"}}}
+	w := newWorld(t, sklearn(), tm, other)
+	w.pass(t)
+	require.NoError(t, w.client.Delete(t.Context(), w.service(t)))
+	require.Equal(t, []string{"delete tm", "patch m"}, w.pass(t))
+	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), name, &servingv1beta1.InferenceService{})))
+	require.Empty(t, w.pass(t))
+}
+
+func TestWhatSlippedPastAdmissionIsBlockedAndTold(t *testing.T) {
+	w := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) {
+		s.Spec.Predictor.MinReplicas, s.Spec.Predictor.MaxReplicas = new(int32(5)), 2
+	}))
+	require.Equal(t, []string{"status m"}, w.pass(t))
+	c := w.service(t).Status.Condition(servingv1beta1.PredictorReady)
+	require.Equal(t, corev1.ConditionFalse, c.Status)
+	require.Contains(t, c.Message, "spec.predictor")
+	require.Empty(t, w.pass(t), "no loop")
+}
+
+func TestWithoutGoodSettingsNothingHappens(t *testing.T) {
+	w := newWorld(t, sklearn())
+	w.Settings = gather.NewSettings("kserve", "")
+	require.Empty(t, w.pass(t))
+}
+
+func TestErrorsOfTheAPIServer(t *testing.T) {
+	kind := schema.GroupResource{Resource: "deployments"}
+	cases := map[string]struct {
+		err     error
+		again   time.Duration
+		isError bool
+		says    string
+	}{
+		"a refused object is told and tried again much later": {err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "m-predictor", nil), again: retryRefused, says: "is invalid"},
+		"a quota is tried again soon":                         {err: apierrors.NewForbidden(kind, "m-predictor", errors.New("exceeded quota: q")), isError: true, says: "exceeded quota"},
+		"a server that is down is tried again soon":           {err: apierrors.NewInternalError(errors.New("failed calling webhook x")), isError: true, says: "failed calling webhook x"},
+		"a conflict is no error":                              {err: apierrors.NewConflict(kind, "m-predictor", errors.New("changed")), again: retryConflict, says: "does not exist yet"},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, sklearn())
+			w.fail = func(verb string, o client.Object) error {
+				if _, ok := o.(*appsv1.Deployment); ok && verb == "patch" {
+					return c.err
+				}
+				return nil
+			}
+			res, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+			require.Equal(t, c.isError, err != nil, "%v", err)
+			if c.again != 0 {
+				require.Equal(t, c.again, res.RequeueAfter)
+			}
+			require.Contains(t, w.service(t).Status.Condition(servingv1beta1.PredictorReady).Message, c.says)
+			require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m-predictor"}, &corev1.Service{}), "the other objects are made all the same")
+			w.fail = nil
+			require.Contains(t, w.pass(t), "patch m-predictor")
+		})
+	}
+}
+
+func TestAStatusThatSomeoneElseWroteFirstIsTriedAgain(t *testing.T) {
+	w := newWorld(t, sklearn())
+	w.fail = func(verb string, o client.Object) error {
+		if verb == "status" {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "inferenceservices"}, o.GetName(), errors.New("changed"))
+		}
+		return nil
+	}
+	res, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	require.NoError(t, err)
+	require.Equal(t, retryConflict, res.RequeueAfter)
+	require.Empty(t, w.events.Events, "what was not written is not told")
+}
+
+func TestLeftoversStayUntilWhatReplacesThemIsThere(t *testing.T) {
+	w := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Name = "one" }))
+	w.pass(t)
+	svc := w.service(t)
+	svc.Spec.Predictor.Name = "two"
+	require.NoError(t, w.client.Update(t.Context(), svc))
+	w.fail = func(verb string, o client.Object) error {
+		if _, ok := o.(*appsv1.Deployment); ok && verb == "patch" {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, o.GetName(), nil)
+		}
+		return nil
+	}
+	w.pass(t)
+	old := client.ObjectKey{Namespace: "ns", Name: "m-one-predictor"}
+	require.NoError(t, w.client.Get(t.Context(), old, &appsv1.Deployment{}))
+	w.fail = nil
+	w.pass(t)
+	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), old, &appsv1.Deployment{})))
+	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), old, &corev1.Service{})))
+}
+
+// BenchmarkUnchanged is a pass over a service whose world is as it should be: gather, plan, render, compare, observe. Its reads are
+// answered by copies in memory, as the cache does.
+func BenchmarkUnchanged(b *testing.B) {
+	w := newWorld(b, sklearn())
+	w.pass(b)
+	w.deploymentReady(b)
+	w.pass(b)
+	require.Empty(b, w.pass(b))
+	held := newHeld(b, w)
+	for label, forget := range map[string]bool{"remembered": false, "after a restart": true} {
+		b.Run(label, func(b *testing.B) {
+			r := &Reconciler{
+				Client: held, Live: held, Settings: w.Settings, Events: w.events, Metrics: w.Metrics, Log: w.Log, Now: w.Now,
+				Gather: &gather.Gatherer{Cache: held, Live: held, Kinds: w.Gather.Kinds},
+				Apply:  &apply.Applier{Client: held, Live: held, Kinds: w.Gather.Kinds},
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if forget {
+					r.Apply.Forget("1")
+				}
+				if _, err := r.Reconcile(b.Context(), ctrl.Request{NamespacedName: name}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// held answers reads with what a world had at one moment, and fails on a write.
+type held struct {
+	client.Client
+	service     *servingv1beta1.InferenceService
+	deployments appsv1.DeploymentList
+	services    corev1.ServiceList
+	scalers     autoscalingv2.HorizontalPodAutoscalerList
+	ingresses   networkingv1.IngressList
+	runtimes    servingv1alpha1.ClusterServingRuntimeList
+}
+
+func newHeld(b *testing.B, w *world) *held {
+	b.Helper()
+	h := &held{service: w.service(b)}
+	for _, list := range []client.ObjectList{&h.deployments, &h.services, &h.scalers, &h.ingresses, &h.runtimes} {
+		require.NoError(b, w.client.List(b.Context(), list))
+	}
+	return h
+}
+
+func (h *held) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	svc, ok := o.(*servingv1beta1.InferenceService)
+	if !ok {
+		return errors.New("only the service is read by its name")
+	}
+	h.service.DeepCopyInto(svc)
+	return nil
+}
+
+func (h *held) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list := list.(type) {
+	case *appsv1.DeploymentList:
+		list.Items = h.deployments.Items
+	case *corev1.ServiceList:
+		list.Items = h.services.Items
+	case *autoscalingv2.HorizontalPodAutoscalerList:
+		list.Items = h.scalers.Items
+	case *networkingv1.IngressList:
+		list.Items = h.ingresses.Items
+	case *servingv1alpha1.ClusterServingRuntimeList:
+		list.Items = h.runtimes.Items
+	}
+	return nil
+}
