@@ -8,6 +8,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,14 @@ type Target struct {
 	Binary string
 }
 
+// binaryVariable names the cluster binary where no flag does.
+const binaryVariable = "KSERVE_CLUSTER_BINARY"
+
 // BindFlags declares the flags.
 func (t *Target) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Name, "name", record.DefaultName, "name of the cluster; several run side by side under different names")
 	flags.StringVar(&t.State, "state", "", "folder that holds the folders of clusters (default $XDG_STATE_HOME/kserve/clusters)")
-	flags.StringVar(&t.Binary, "cluster-binary", "", "the program kserve-cluster (default: beside kserve, else what make local-cluster built)")
+	flags.StringVar(&t.Binary, "cluster-binary", "", "the program kserve-cluster (default: $"+binaryVariable+", beside kserve, else what make local-cluster built)")
 }
 
 func (t *Target) place() (*record.Place, error) {
@@ -62,13 +66,18 @@ func (t *Target) running() (*record.Place, *record.Record, error) {
 
 // program is the cluster binary for a command: the one that the cluster runs from, whatever became of its file, else the one to be found.
 func (t *Target) program(ctx context.Context, p *record.Place) (string, error) {
-	if pid, err := p.Owner(); err == nil && pid != 0 && t.Binary == "" {
+	if pid, err := p.Owner(); err == nil && pid != 0 {
 		own := "/proc/" + strconv.Itoa(pid) + "/exe"
 		if _, err := os.Stat(own); err == nil {
 			return own, nil
 		}
 	}
-	path, err := binary.Find(ctx, binary.Here(t.Binary))
+	return t.find(ctx)
+}
+
+// find is where a cluster that starts now is started from.
+func (t *Target) find(ctx context.Context) (string, error) {
+	path, err := binary.Find(ctx, binary.Here(cmp.Or(t.Binary, os.Getenv(binaryVariable))))
 	if err != nil {
 		return "", exit.Errorf(exit.Usage, "%w", err)
 	}
@@ -200,7 +209,7 @@ func forwardCommand(t *Target, streams output.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forward LOCAL TARGET",
 		Short: "Carry a port of this machine to host:port inside the cluster, until Ctrl-C",
-		Example: `  kserve local forward 127.0.0.1:9000 s3.kserve-samples.svc.cluster.local:9000
+		Example: `  kserve local forward 127.0.0.1:9000 $(kserve local kubectl get -n kserve-samples svc/s3 -o jsonpath={.spec.clusterIP}):9000
   kserve local forward 127.0.0.1:0 10.96.0.1:443`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -74,6 +74,9 @@ func layouts(dir string) ([]loaded, error) {
 	}
 	var found []loaded
 	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
 		layout := filepath.Join(dir, e.Name())
 		digest, err := layoutDigest(layout)
 		if errors.Is(err, fs.ErrNotExist) {

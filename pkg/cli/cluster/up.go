@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kserve-go/kserve-go/pkg/cli/cluster/binary"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
@@ -149,7 +148,7 @@ func started(ctx context.Context, t *Target, p *record.Place, o UpOptions, image
 		return nil, nil, exit.Errorf(exit.Usage, "cluster %q runs already: --cluster-flag counts when it starts; stop it first with kserve local down%s", p.Name, p.Flags())
 	}
 	say.done("cluster %q runs already (process %d)", p.Name, r.PID)
-	if found, err := binary.Find(ctx, binary.Here(t.Binary)); err == nil && !sameFile(found, path) {
+	if found, err := t.find(ctx); err == nil && !sameFile(found, path) {
 		say.done("it runs from another kserve-cluster than the one found now: down and up would change it")
 	}
 	begin()

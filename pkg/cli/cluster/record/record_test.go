@@ -1,0 +1,79 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hold takes the lock of a cluster as its process does.
+func hold(t *testing.T, p *Place, pid string) (release func()) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(p.Dir(), 0o700))
+	f, err := os.OpenFile(p.Dir()+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	_, err = f.WriteString(pid + "\n")
+	require.NoError(t, err)
+	return func() { f.Close() }
+}
+
+func TestAClusterRunsWhileItsProcessHoldsTheLock(t *testing.T) {
+	p, err := At(t.TempDir(), "mine")
+	require.NoError(t, err)
+	_, err = p.Running()
+	require.ErrorIs(t, err, ErrNotRunning)
+	require.ErrorContains(t, err, "kserve local up --name=mine --state="+p.Root)
+
+	release := hold(t, p, "42")
+	_, err = p.Running()
+	require.ErrorIs(t, err, ErrNotRunning)
+	require.ErrorContains(t, err, "is starting or ending (process 42)")
+
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir(), "ready.json"),
+		[]byte(`{"name":"mine","kubeconfig":"/k","apiServer":"https://a","gateway":"http://g","state":"/s","pid":42,"node":true,"notEnforced":["x"]}`), 0o600))
+	r, err := p.Running()
+	require.NoError(t, err)
+	require.Equal(t, &Record{Name: "mine", Kubeconfig: "/k", Server: "https://a", Gateway: "http://g", State: "/s", PID: 42, Node: true, NotEnforced: []string{"x"}}, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, p.WaitFree(ctx), context.Canceled)
+
+	release() // as the kernel does for a process that was killed
+	_, err = p.Running()
+	require.ErrorIs(t, err, ErrNotRunning, "a record that a dead cluster left does not count")
+	require.NoError(t, p.WaitFree(t.Context()))
+}
+
+func TestWhereClustersAre(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/x")
+	p, err := At("", DefaultName)
+	require.NoError(t, err)
+	require.Equal(t, "/x/kserve/clusters/default", p.Dir())
+	require.Empty(t, p.Flags())
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "/h")
+	p, err = At("", DefaultName)
+	require.NoError(t, err)
+	require.Equal(t, "/h/.local/state/kserve/clusters/default", p.Dir())
+	for _, name := range []string{"", "A", "a/b", "..", "-a", "a-"} {
+		_, err := At("/x", name)
+		require.ErrorContains(t, err, "cluster name", name)
+	}
+}
+
+// The names in the file are those of the writer, which is another module.
+func TestTheRecordIsTheOneThatTheClusterWrites(t *testing.T) {
+	writer, err := os.ReadFile("../../../../local/place/place.go")
+	require.NoError(t, err)
+	for _, name := range []string{"name", "kubeconfig", "apiServer", "gateway", "state", "pid", "node", "notEnforced", "memoryLimits", "startSeconds"} {
+		require.Regexp(t, "`json:\""+name+"[\",]", string(writer))
+	}
+}
