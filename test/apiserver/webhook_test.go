@@ -37,11 +37,11 @@ const (
 	configuration = "inferenceservice.serving.kserve.io"
 )
 
-func document(t testing.TB, ns, text string) *unstructured.Unstructured {
-	t.Helper()
+func document(tb testing.TB, ns, text string) *unstructured.Unstructured {
+	tb.Helper()
 	docs, err := cluster.Documents(text)
-	require.NoError(t, err)
-	require.Len(t, docs, 1)
+	require.NoError(tb, err)
+	require.Len(tb, docs, 1)
 	docs[0].SetNamespace(ns)
 	return docs[0]
 }
@@ -323,7 +323,7 @@ func TestAReplicaThatStopsAnswersWhatItTook(t *testing.T) {
 	}}
 	ask := func() error {
 		body := `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"u","operation":"DELETE"}}`
-		response, err := h.Post("https://"+address+admit.PathService, "application/json", strings.NewReader(body)) //nolint:noctx // the client has a timeout
+		response, err := h.Post("https://"+address+admit.PathService, "application/json", strings.NewReader(body))
 		if err != nil {
 			return err
 		}

@@ -203,24 +203,31 @@ func keep(authorities []*x509.Certificate, now time.Time, life Lifetimes) []*x50
 	return kept
 }
 
+// terms are when a certificate is made, what it is for, and how long it lasts.
+type terms struct {
+	now   time.Time
+	names []string
+	life  Lifetimes
+}
+
 // issue makes what is due: from nothing when m is nil. trusted are authorities that replicas may still be serving under.
-func issue(m *material, due need, now time.Time, names []string, life Lifetimes, trusted []*x509.Certificate) (map[string][]byte, error) {
+func issue(m *material, due need, t terms, trusted []*x509.Certificate) (map[string][]byte, error) {
 	next := &material{}
 	if m != nil {
 		next.authorities, next.caKey, next.serving = slices.Clone(m.authorities), m.caKey, m.serving
 	}
 	next.authorities = append(next.authorities, trusted...)
 	if due == newAuthority || next.caKey == nil {
-		authority, key, err := newCA(now, life.CA)
+		authority, key, err := newCA(t.now, t.life.CA)
 		if err != nil {
 			return nil, err
 		}
 		next.authorities, next.caKey = append([]*x509.Certificate{authority}, next.authorities...), key
 		due = newServing
 	}
-	next.authorities = keep(next.authorities, now, life)
+	next.authorities = keep(next.authorities, t.now, t.life)
 	if due == newServing || next.serving == nil {
-		serving, err := newServingPair(next.authorities[0], next.caKey, now, life.Serving, names)
+		serving, err := newServingPair(next.authorities[0], next.caKey, t)
 		if err != nil {
 			return nil, err
 		}
@@ -297,7 +304,7 @@ func newCA(now time.Time, life time.Duration) (*x509.Certificate, *ecdsa.Private
 	return authority, key, nil
 }
 
-func newServingPair(authority *x509.Certificate, caKey *ecdsa.PrivateKey, now time.Time, life time.Duration, names []string) (*tls.Certificate, error) {
+func newServingPair(authority *x509.Certificate, caKey *ecdsa.PrivateKey, t terms) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make the serving key: %w", err)
@@ -306,16 +313,16 @@ func newServingPair(authority *x509.Certificate, caKey *ecdsa.PrivateKey, now ti
 	if err != nil {
 		return nil, err
 	}
-	until := now.Add(life)
+	until := t.now.Add(t.life.Serving)
 	if until.After(authority.NotAfter) {
 		until = authority.NotAfter
 	}
 	template := &x509.Certificate{
 		SerialNumber: number, Subject: pkix.Name{CommonName: "kserve-webhook-server"},
-		NotBefore: now.Add(-backdate), NotAfter: until,
+		NotBefore: t.now.Add(-backdate), NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
 	}
-	for _, name := range names {
+	for _, name := range t.names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
 			continue

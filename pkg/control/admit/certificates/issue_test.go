@@ -18,10 +18,10 @@ var (
 
 const day = 24 * time.Hour
 
-func made(t testing.TB) map[string][]byte {
-	t.Helper()
-	data, err := issue(nil, newAuthority, start, testNames, DefaultLifetimes(), nil)
-	require.NoError(t, err)
+func made(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	data, err := issue(nil, newAuthority, terms{start, testNames, DefaultLifetimes()}, nil)
+	require.NoError(tb, err)
 	return data
 }
 
@@ -50,7 +50,7 @@ func TestWhatIsDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, c.want, m.needs(c.at, c.names, DefaultLifetimes()))
-			data, err := issue(m, c.want, c.at, c.names, DefaultLifetimes(), nil)
+			data, err := issue(m, c.want, terms{c.at, c.names, DefaultLifetimes()}, nil)
 			require.NoError(t, err)
 			next, err := parse(data)
 			require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestAnOldAuthorityStaysForAWhile(t *testing.T) {
 	first, err := parse(made(t))
 	require.NoError(t, err)
 	later := start.Add(245 * day)
-	data, err := issue(first, newAuthority, later, testNames, DefaultLifetimes(), nil)
+	data, err := issue(first, newAuthority, terms{later, testNames, DefaultLifetimes()}, nil)
 	require.NoError(t, err)
 	second, err := parse(data)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestAnOldAuthorityStaysForAWhile(t *testing.T) {
 	require.True(t, second.authorities[1].Equal(first.authorities[0]))
 	require.Equal(t, nothing, second.needs(later.Add(23*time.Hour), testNames, DefaultLifetimes()))
 	require.Equal(t, fewerAuthorities, second.needs(later.Add(25*time.Hour), testNames, DefaultLifetimes()))
-	data, err = issue(second, fewerAuthorities, later.Add(25*time.Hour), testNames, DefaultLifetimes(), nil)
+	data, err = issue(second, fewerAuthorities, terms{later.Add(25 * time.Hour), testNames, DefaultLifetimes()}, nil)
 	require.NoError(t, err)
 	third, err := parse(data)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestAuthoritiesDoNotPileUp(t *testing.T) {
 	m, err := parse(made(t))
 	require.NoError(t, err)
 	for range 10 {
-		data, err := issue(m, newAuthority, start, testNames, DefaultLifetimes(), m.authorities)
+		data, err := issue(m, newAuthority, terms{start, testNames, DefaultLifetimes()}, m.authorities)
 		require.NoError(t, err)
 		m, err = parse(data)
 		require.NoError(t, err)
@@ -134,7 +134,7 @@ func FuzzParse(f *testing.F) {
 		_ = m.problem(start, testNames)
 		if m.caKey != nil {
 			due := m.needs(start, testNames, DefaultLifetimes())
-			_, err := issue(m, due, start, testNames, DefaultLifetimes(), nil)
+			_, err := issue(m, due, terms{start, testNames, DefaultLifetimes()}, nil)
 			require.NoError(t, err)
 		}
 	})

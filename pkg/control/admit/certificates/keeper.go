@@ -323,7 +323,7 @@ func issuerOf(c *tls.Certificate, authorities []*x509.Certificate) *x509.Certifi
 func (k *Keeper) material(ctx context.Context, now time.Time) (m *material, external string, err error) {
 	secret, exists := k.secret.One()
 	if !exists {
-		return k.write(ctx, nil, nil, newAuthority, "it is missing", now)
+		return k.write(ctx, nil, nil, newAuthority, "it is missing")
 	}
 	m, err = parse(secret.Data)
 	if keeper := keeperOf(secret); keeper != "" {
@@ -335,21 +335,21 @@ func (k *Keeper) material(ctx context.Context, now time.Time) (m *material, exte
 	own := secret.Annotations[annotationOwn] != "" || len(secret.Data[keyAuthority]) > 0
 	switch {
 	case err != nil:
-		return k.write(ctx, secret, nil, newAuthority, err.Error(), now)
+		return k.write(ctx, secret, nil, newAuthority, err.Error())
 	case !own && len(m.authorities) > 0 && m.problem(now, k.names[:1]) == "":
 		return m, "whoever made it", nil
 	case !own:
-		return k.write(ctx, secret, nil, newAuthority, "it is not usable: "+m.problem(now, k.names[:1]), now)
+		return k.write(ctx, secret, nil, newAuthority, "it is not usable: "+m.problem(now, k.names[:1]))
 	}
 	due := m.needs(now, k.allNames(), k.options.Lifetimes)
 	switch due {
 	case nothing:
 		return m, "", nil
 	case fewerAuthorities:
-		return k.write(ctx, secret, m, due, "an old authority is not needed any more", now)
+		return k.write(ctx, secret, m, due, "an old authority is not needed any more")
 	case newServing, newAuthority:
 	}
-	return k.write(ctx, secret, m, due, "its content is due for renewal", now)
+	return k.write(ctx, secret, m, due, "its content is due for renewal")
 }
 
 // keeperOf says which other program keeps a Secret; empty for none that is known.
@@ -372,8 +372,8 @@ func keeperOf(secret *corev1.Secret) string {
 // +kubebuilder:rbac:groups="",namespace=kserve,resources=secrets,resourceNames=kserve-webhook-server-cert,verbs=get;list;watch;update
 
 // write makes what is due and stores it. Who was faster than this replica wins: its content is read with the next look.
-func (k *Keeper) write(ctx context.Context, old *corev1.Secret, m *material, due need, why string, now time.Time) (*material, string, error) {
-	data, err := issue(m, due, now, k.allNames(), k.options.Lifetimes, k.trusted)
+func (k *Keeper) write(ctx context.Context, old *corev1.Secret, m *material, due need, why string) (*material, string, error) {
+	data, err := issue(m, due, terms{k.options.Now(), k.allNames(), k.options.Lifetimes}, k.trusted)
 	if err != nil {
 		return nil, "", err
 	}

@@ -424,7 +424,7 @@ func TestAHostOfAConfigurationIsInTheCertificate(t *testing.T) {
 
 func foreign(t *testing.T, annotations map[string]string) *corev1.Secret {
 	t.Helper()
-	data, err := issue(nil, newAuthority, start, []string{"hook.kserve.svc"}, DefaultLifetimes(), nil)
+	data, err := issue(nil, newAuthority, terms{start, []string{"hook.kserve.svc"}, DefaultLifetimes()}, nil)
 	require.NoError(t, err)
 	delete(data, keyAuthority)
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kserve", Name: "cert", Annotations: annotations}, Type: corev1.SecretTypeTLS, Data: data}

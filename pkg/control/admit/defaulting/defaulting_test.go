@@ -22,36 +22,36 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-func toJSON(t testing.TB, text string) []byte {
-	t.Helper()
+func toJSON(tb testing.TB, text string) []byte {
+	tb.Helper()
 	if text == "" {
 		return nil
 	}
 	raw, err := yaml.YAMLToJSON([]byte(text))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return raw
 }
 
-func request(t testing.TB, operation admissionv1.Operation, object, old string) *admissionv1.AdmissionRequest {
-	t.Helper()
+func request(tb testing.TB, operation admissionv1.Operation, object, old string) *admissionv1.AdmissionRequest {
+	tb.Helper()
 	return &admissionv1.AdmissionRequest{
-		UID: "u", Operation: operation, Object: runtime.RawExtension{Raw: toJSON(t, object)}, OldObject: runtime.RawExtension{Raw: toJSON(t, old)},
+		UID: "u", Operation: operation, Object: runtime.RawExtension{Raw: toJSON(tb, object)}, OldObject: runtime.RawExtension{Raw: toJSON(tb, old)},
 	}
 }
 
 // patched applies the answer's patch as an API server does.
-func patched(t testing.TB, raw []byte, a review.Answer) string {
-	t.Helper()
-	require.Nil(t, a.Refusal)
+func patched(tb testing.TB, raw []byte, a review.Answer) string {
+	tb.Helper()
+	require.Nil(tb, a.Refusal)
 	if len(a.Patch) == 0 {
 		return string(raw)
 	}
 	text, err := json.Marshal(a.Patch)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	patch, err := jsonpatch.DecodePatch(text)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	out, err := patch.Apply(raw)
-	require.NoError(t, err, string(text))
+	require.NoError(tb, err, string(text))
 	return string(out)
 }
 

@@ -38,11 +38,11 @@ type reads struct {
 	fail map[string]error
 }
 
-func newReads(t testing.TB, objects ...client.Object) *reads {
-	t.Helper()
+func newReads(tb testing.TB, objects ...client.Object) *reads {
+	tb.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, servingv1alpha1.AddToScheme, servingv1beta1.AddToScheme} {
-		require.NoError(t, add(scheme))
+		require.NoError(tb, add(scheme))
 	}
 	r := &reads{fail: map[string]error{}}
 	look := func(what string) error {
@@ -51,7 +51,7 @@ func newReads(t testing.TB, objects ...client.Object) *reads {
 		r.seen = append(r.seen, what)
 		return r.fail[what]
 	}
-	writes := func() error { t.Error("a webhook without side effects wrote"); return nil }
+	writes := func() error { tb.Error("a webhook without side effects wrote"); return nil }
 	r.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 			if err := look(strings.TrimPrefix(typeName(o), "*v1.") + " " + key.String()); err != nil {
@@ -102,27 +102,27 @@ func pod(annotations map[string]string) *corev1.Pod {
 	}
 }
 
-func ask(t testing.TB, m *podmutation.Mutator, object any) (*admissionv1.AdmissionRequest, review.Answer) {
-	t.Helper()
+func ask(tb testing.TB, m *podmutation.Mutator, object any) (*admissionv1.AdmissionRequest, review.Answer) {
+	tb.Helper()
 	raw, ok := object.([]byte)
 	if !ok {
 		var err error
 		raw, err = json.Marshal(object)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	r := &admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create, Namespace: "default", Object: runtime.RawExtension{Raw: raw}}
 	return r, m.Pod(context.Background(), r)
 }
 
-func patched(t testing.TB, raw []byte, a review.Answer) []byte {
-	t.Helper()
-	require.Nil(t, a.Refusal)
+func patched(tb testing.TB, raw []byte, a review.Answer) []byte {
+	tb.Helper()
+	require.Nil(tb, a.Refusal)
 	text, err := json.Marshal(a.Patch)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	patch, err := jsonpatch.DecodePatch(text)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	out, err := patch.Apply(raw)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return out
 }
 
@@ -229,7 +229,7 @@ func TestWhatCannotBeReadOrFoundIsTold(t *testing.T) {
 			r.fail = c.fail
 			_, a := ask(t, &podmutation.Mutator{Settings: good, Live: r}, c.pod)
 			require.NotNil(t, a.Refusal)
-			require.Equal(t, int32(c.code), a.Refusal.Code, a.Refusal.Message) //nolint:gosec // an HTTP status
+			require.Equal(t, int32(c.code), a.Refusal.Code, a.Refusal.Message)
 			for _, part := range c.says {
 				require.Contains(t, a.Refusal.Message, part)
 			}

@@ -123,6 +123,7 @@ func value(v any) any {
 	return v
 }
 
-var escaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escape(key string) string { return escaper.Replace(key) }
+// escape writes a key as a part of a path.
+func escape(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}

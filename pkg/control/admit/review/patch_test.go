@@ -29,17 +29,17 @@ type item struct {
 }
 
 // apply changes an object by a patch as an API server does.
-func apply(t testing.TB, raw []byte, steps []review.Operation) string {
-	t.Helper()
+func apply(tb testing.TB, raw []byte, steps []review.Operation) string {
+	tb.Helper()
 	text, err := json.Marshal(steps)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	if len(steps) == 0 {
 		return string(raw)
 	}
 	patch, err := jsonpatch.DecodePatch(text)
-	require.NoError(t, err, string(text))
+	require.NoError(tb, err, string(text))
 	out, err := patch.Apply(raw)
-	require.NoError(t, err, string(text))
+	require.NoError(tb, err, string(text))
 	return string(out)
 }
 

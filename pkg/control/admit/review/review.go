@@ -91,7 +91,7 @@ func Failed(code int, err error) Answer {
 	case http.StatusGatewayTimeout:
 		reason = metav1.StatusReasonTimeout
 	}
-	return Answer{Refusal: &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: err.Error()}} //nolint:gosec // an HTTP status
+	return Answer{Refusal: &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: err.Error()}}
 }
 
 // Handler answers one kind of request. It must not change what it is given and must have no effect of its own: the API server may

@@ -26,8 +26,8 @@ import (
 const rightReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1","operation":"CREATE","object":{"a":1}}}`
 
 // ask posts a body and returns the status, the body and, if it is one, the review that came back.
-func ask(t testing.TB, e *review.Endpoint, method, kind, body string) (int, string, *admissionv1.AdmissionReview) {
-	t.Helper()
+func ask(tb testing.TB, e *review.Endpoint, method, kind, body string) (int, string, *admissionv1.AdmissionReview) {
+	tb.Helper()
 	request := httptest.NewRequest(method, "/x?timeout=2s", strings.NewReader(body))
 	if kind != "" {
 		request.Header.Set("Content-Type", kind)
@@ -35,7 +35,7 @@ func ask(t testing.TB, e *review.Endpoint, method, kind, body string) (int, stri
 	recorder := httptest.NewRecorder()
 	e.ServeHTTP(recorder, request)
 	text, err := io.ReadAll(recorder.Body)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	var back admissionv1.AdmissionReview
 	if json.Unmarshal(text, &back) != nil || back.Response == nil {
 		return recorder.Code, string(text), nil
@@ -150,7 +150,7 @@ func TestFailedKeepsTheCode(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
 		a := review.Failed(code, errors.New("why"))
-		require.Equal(t, int32(code), a.Refusal.Code) //nolint:gosec // an HTTP status
+		require.Equal(t, int32(code), a.Refusal.Code)
 		require.Equal(t, "why", a.Refusal.Message)
 		require.NotEmpty(t, a.Refusal.Reason)
 	}

@@ -27,11 +27,11 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-func live(t testing.TB, fail error, objects ...client.Object) client.Client {
-	t.Helper()
+func live(tb testing.TB, fail error, objects ...client.Object) client.Client {
+	tb.Helper()
 	scheme := runtime.NewScheme()
-	require.NoError(t, servingv1alpha1.AddToScheme(scheme))
-	require.NoError(t, servingv1beta1.AddToScheme(scheme))
+	require.NoError(tb, servingv1alpha1.AddToScheme(scheme))
+	require.NoError(tb, servingv1beta1.AddToScheme(scheme))
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if fail != nil {
@@ -54,19 +54,19 @@ func validator(c client.Client) *validation.Validator {
 	}
 }
 
-func raw(t testing.TB, text string) runtime.RawExtension {
-	t.Helper()
+func raw(tb testing.TB, text string) runtime.RawExtension {
+	tb.Helper()
 	if text == "" {
 		return runtime.RawExtension{}
 	}
 	out, err := yaml.YAMLToJSON([]byte(text))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return runtime.RawExtension{Raw: out}
 }
 
-func ask(t testing.TB, h review.Handler, object, old string) review.Answer {
-	t.Helper()
-	r := &admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create, Namespace: "default", Object: raw(t, object), OldObject: raw(t, old)}
+func ask(tb testing.TB, h review.Handler, object, old string) review.Answer {
+	tb.Helper()
+	r := &admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create, Namespace: "default", Object: raw(tb, object), OldObject: raw(tb, old)}
 	if old != "" {
 		r.Operation = admissionv1.Update
 	}
