@@ -52,18 +52,18 @@ func TestWhyAServiceIsNotReady(t *testing.T) {
 
 func TestPodsAndWarningsOfANamespace(t *testing.T) {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{pods: "PodList", events: "EventList"},
-		object(t, `{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: n}, status: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 2}]}}`),
-		object(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: n}}`), object(t, `{apiVersion: v1, kind: Pod, metadata: {name: c, namespace: o}}`),
-		object(t, `{apiVersion: v1, kind: Event, metadata: {name: old, namespace: n}, type: Warning, message: old, lastTimestamp: "2026-01-01T00:00:00Z", involvedObject: {kind: Pod, name: a}}`),
-		object(t, `{apiVersion: v1, kind: Event, metadata: {name: new, namespace: n}, type: Warning, message: new, lastTimestamp: "2026-01-02T00:00:00Z", involvedObject: {kind: Pod, name: a}}`),
-		object(t, `{apiVersion: v1, kind: Event, metadata: {name: again, namespace: n}, type: Warning, message: new, lastTimestamp: "2026-01-03T00:00:00Z", involvedObject: {kind: Pod, name: a}}`))
-	found, err := Pods(t.Context(), client, "n")
+		object(t, `{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: team}, status: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 2}]}}`),
+		object(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: team}}`), object(t, `{apiVersion: v1, kind: Pod, metadata: {name: c, namespace: other}}`),
+		object(t, `{apiVersion: v1, kind: Event, metadata: {name: old, namespace: team}, type: Warning, message: old, lastTimestamp: "2026-01-01T00:00:00Z", involvedObject: {kind: Pod, name: a}}`),
+		object(t, `{apiVersion: v1, kind: Event, metadata: {name: new, namespace: team}, type: Warning, message: new, lastTimestamp: "2026-01-02T00:00:00Z", involvedObject: {kind: Pod, name: a}}`),
+		object(t, `{apiVersion: v1, kind: Event, metadata: {name: again, namespace: team}, type: Warning, message: new, lastTimestamp: "2026-01-03T00:00:00Z", involvedObject: {kind: Pod, name: a}}`))
+	found, err := Pods(t.Context(), client, "team")
 	require.NoError(t, err)
-	require.Equal(t, []Pod{{Namespace: "n", Name: "a", State: "Pending"}, {Namespace: "n", Name: "b", Ready: true, State: "Running", Restarts: 2}}, found)
-	warnings, err := Warnings(t.Context(), client, "n", 5)
+	require.Equal(t, []Pod{{Namespace: "team", Name: "a", State: "Pending"}, {Namespace: "team", Name: "b", Ready: true, State: "Running", Restarts: 2}}, found)
+	warnings, err := Warnings(t.Context(), client, "team", 5)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Pod a: new", "Pod a: old"}, warnings)
-	warnings, err = Warnings(t.Context(), client, "n", 1)
+	warnings, err = Warnings(t.Context(), client, "team", 1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Pod a: new"}, warnings)
 }
