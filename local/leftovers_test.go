@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,7 @@ spec:
   - name: c
     image: sh
     args: ["trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & while :; do sleep 1000; done"]
+    env: [{name: MARK, value: STATE}]
     volumeMounts: [{name: m, mountPath: /mem}]
   volumes: [{name: m, emptyDir: {medium: Memory}}]
 `
@@ -57,7 +59,7 @@ func TestNothingOutlivesACluster(t *testing.T) {
 	require.NoError(t, err, "standard error: %s", c.errOut)
 	c.connect(t)
 	c.waitAccount(t, "default")
-	c.apply(t, "default", packed+"---"+clinger)
+	c.apply(t, "default", packed+"---"+strings.ReplaceAll(clinger, "STATE", c.State))
 	c.waitPod(t, "default", "packed", isReady)
 	c.waitPod(t, "default", "clinger", isReady)
 	require.NotEmpty(t, leftovers(t, c.State, before), "the test sees what it looks for")

@@ -128,6 +128,11 @@ func startProgram(cmd *exec.Cmd, state string) (*cluster, error) {
 	return c, json.Unmarshal([]byte(strings.TrimPrefix(line, "ready ")), &c.Record)
 }
 
+// oneUser says that pods run as root whatever they ask for.
+func (c *cluster) oneUser() bool {
+	return strings.Contains(strings.Join(c.NotEnforced, "; "), "runAsUser")
+}
+
 func (c *cluster) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.in.Close())

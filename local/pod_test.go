@@ -24,6 +24,7 @@ type runs struct {
 	phase  corev1.PodPhase
 	log    string // of container c
 	check  func(t *testing.T, p *corev1.Pod)
+	users  bool // it needs users beside root
 }
 
 func TestPodsThatEnd(t *testing.T) {
@@ -126,6 +127,7 @@ func TestPodsThatEnd(t *testing.T) {
     securityContext: {readOnlyRootFilesystem: true}
     volumeMounts: [{name: d, mountPath: /d}]
   volumes: [{name: d, emptyDir: {}}]`,
+			users: true,
 			phase: corev1.PodSucceeded,
 			log:   "1234\n2345\n2345 3456\nrefused\n3456\n",
 		},
@@ -145,7 +147,7 @@ func TestPodsThatEnd(t *testing.T) {
     args: ["cat /s/p; echo; stat -L -c '%g %a' /s/p; for d in /d /m /v; do stat -c %g $d; touch $d/x && stat -c %g $d/x; done; id -G"]
     volumeMounts: [{name: s, mountPath: /s}, {name: d, mountPath: /d}, {name: m, mountPath: /m}, {name: v, mountPath: /v}]
   volumes: [{name: s, secret: {secretName: s, defaultMode: 0400}}, {name: d, emptyDir: {}}, {name: m, emptyDir: {medium: Memory}}, {name: v, persistentVolumeClaim: {claimName: pvc}}]`,
-			phase: corev1.PodSucceeded, log: "hidden\n3456 440\n3456\n3456\n3456\n3456\n3456\n3456\n0 3456 4567\n",
+			users: true, phase: corev1.PodSucceeded, log: "hidden\n3456 440\n3456\n3456\n3456\n3456\n3456\n3456\n0 3456 4567\n",
 		},
 		"its active deadline passes": {
 			pod:   `{activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 1, containers: [{name: c, image: sleep}, {name: waits, image: nosuch}]}`,
@@ -193,6 +195,9 @@ func TestPodsThatEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, ns := shared(t)
+			if c.users && k.oneUser() {
+				t.Skip("this user has no other users to give to pods")
+			}
 			k.apply(t, ns, c.before+podYAML(c.pod))
 			done := hasEnded
 			if c.phase == "" {

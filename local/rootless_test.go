@@ -56,7 +56,7 @@ func TestClusterOfAnOrdinaryUser(t *testing.T) {
 	require.NoError(t, err, "standard error: %s", c.errOut)
 	// With ranges of its own and the programs to use them the user has others to give.
 	uid := "1234"
-	if strings.Contains(strings.Join(c.NotEnforced, "; "), "runAsUser") {
+	if c.oneUser() {
 		uid = "0"
 	}
 	t.Logf("users of pods: %s; memory limits by %s", uid, c.MemoryLimits)
