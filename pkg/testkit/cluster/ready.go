@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +20,7 @@ const (
 	// GatewayController is the controller that simulated routes are accepted by.
 	GatewayController = "example.com/gw"
 	since             = "2026-01-01T00:00:00Z"
+	writers           = 4
 )
 
 func (c *Cluster) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
@@ -36,37 +39,46 @@ func (c *Cluster) get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 // MakeReady writes the statuses that a whole cluster would: workloads have all their replicas, routes are accepted, Knative Services
 // have rolled out their newest generation. It tells whether it wrote any.
 func (c *Cluster) MakeReady(ctx context.Context, ns string) (bool, error) {
-	wrote := false
+	var wrote atomic.Bool
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
 	for _, ref := range c.Refs(ns) {
 		simulate := simulation(ref)
 		if simulate == nil {
 			continue
 		}
-		o, err := c.get(ctx, ref)
-		if err != nil {
-			return wrote, err
-		}
-		if o == nil {
-			continue
-		}
-		status := simulate(o)
-		if old, _, _ := unstructured.NestedMap(o.Object, "status"); reflect.DeepEqual(old, status) {
-			continue
-		}
-		o.Object["status"] = status
-		c.activity.touch(ns)
-		err = c.Client.Status().Update(ctx, o, client.FieldOwner(manager))
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			wrote = true // it changes just now: the next round meets it again
-			continue
-		}
-		if err != nil {
-			return wrote, fmt.Errorf("make %s %s ready: %w", ref.GVK.Kind, ref.Name, err)
-		}
-		c.activity.wrote(o)
-		wrote = true
+		group.Go(func() error {
+			changed, err := c.makeReady(ctx, ref, simulate)
+			if changed {
+				wrote.Store(true)
+			}
+			return err
+		})
 	}
-	return wrote, nil
+	err := group.Wait()
+	return wrote.Load(), err
+}
+
+func (c *Cluster) makeReady(ctx context.Context, ref Ref, simulate func(*unstructured.Unstructured) map[string]any) (bool, error) {
+	o, err := c.get(ctx, ref)
+	if err != nil || o == nil {
+		return false, err
+	}
+	status := simulate(o)
+	if old, _, _ := unstructured.NestedMap(o.Object, "status"); reflect.DeepEqual(old, status) {
+		return false, nil
+	}
+	o.Object["status"] = status
+	c.activity.touch(ref.Namespace)
+	err = c.Client.Status().Update(ctx, o, client.FieldOwner(manager))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return true, nil // it changes just now: the next round meets it again
+	}
+	if err != nil {
+		return false, fmt.Errorf("make %s %s ready: %w", ref.GVK.Kind, ref.Name, err)
+	}
+	c.activity.wrote(o)
+	return true, nil
 }
 
 // simulation is how objects of a kind become ready; nil for kinds whose status nobody waits for.
