@@ -83,7 +83,7 @@ func (i *Image) etc(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it was only read, or written through files of their own
 	return root.ReadFile(filepath.Join("etc", file))
 }
 

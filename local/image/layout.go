@@ -132,7 +132,7 @@ func untar(r io.Reader, dir string) error {
 	if err != nil {
 		return fmt.Errorf("open image folder: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it was only read, or written through files of their own
 	t := tar.NewReader(r)
 	for {
 		h, err := t.Next()

@@ -104,13 +104,13 @@ func (g Group) works(probe Probe) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	pid, stop, err := probe()
 	if err != nil {
-		return err
+		return errors.Join(err, c.Close())
 	}
-	defer stop()
-	return c.Admit(pid)
+	err = c.Admit(pid)
+	stop()
+	return errors.Join(err, c.Close())
 }
 
 // Container is the group of one run of a container.

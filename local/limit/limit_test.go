@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//nolint:dupword // a mount has a type, a source and options, which often are one word
 func TestHierarchiesAreFound(t *testing.T) {
 	const v1 = "14 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
 	for name, c := range map[string]struct {
