@@ -83,14 +83,11 @@ func (n *node) podSays(p *corev1.Pod, phase corev1.PodPhase, conditions map[core
 }
 
 // deploymentSays writes the status of the Deployment, as its controller does.
-func (n *node) deploymentSays(available int32, hash, progress string, seen bool) {
+func (n *node) deploymentSays(available int32, hash, progress string) {
 	n.t.Helper()
 	var d appsv1.Deployment
 	require.NoError(n.t, n.c.Client.Get(n.t.Context(), client.ObjectKey{Namespace: n.ns, Name: "m-predictor"}, &d))
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: available, AvailableReplicas: available}
-	if !seen {
-		d.Status.ObservedGeneration--
-	}
 	yes, reason := corev1.ConditionTrue, "MinimumReplicasAvailable"
 	if available == 0 {
 		yes, reason = corev1.ConditionFalse, "MinimumReplicasUnavailable"
@@ -165,7 +162,7 @@ func TestWhatPodsSayReachesTheStatus(t *testing.T) {
 		failed  = servingv1beta1.FailedToLoad
 	)
 	n.wants(servingv1beta1.PredictorReady, corev1.ConditionFalse, "MinimumReplicasUnavailable", none, pending)
-	n.deploymentSays(0, "aaaa", "ReplicaSetUpdated", true)
+	n.deploymentSays(0, "aaaa", "ReplicaSetUpdated")
 
 	pod := n.pod("aaaa")
 	n.podSays(pod, corev1.PodPending, map[corev1.PodConditionType]string{corev1.PodScheduled: "Unschedulable: 0/1 nodes are available: 1 Insufficient memory."}, corev1.ContainerState{}, corev1.ContainerState{}, nil)
@@ -196,7 +193,7 @@ func TestWhatPodsSayReachesTheStatus(t *testing.T) {
 
 	fetched := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0, Reason: "Completed"}}
 	n.podSays(pod, corev1.PodRunning, serves, fetched, running(), nil)
-	n.deploymentSays(1, "aaaa", "NewReplicaSetAvailable", true)
+	n.deploymentSays(1, "aaaa", "NewReplicaSetAvailable")
 	status = n.wants(serving.ConditionReady, corev1.ConditionTrue, "", loaded, loaded)
 	require.Nil(t, status.ModelStatus.LastFailureInfo, "the failure is over")
 	require.Equal(t, servingv1beta1.UpToDate, status.ModelStatus.TransitionStatus)
@@ -212,7 +209,7 @@ func TestAnUpdateThatFailsIsToldWhileTheOldPodsServe(t *testing.T) {
 	old := n.pod("aaaa")
 	fetched := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0, Reason: "Completed"}}
 	n.podSays(old, corev1.PodRunning, serves, fetched, running(), nil)
-	n.deploymentSays(1, "aaaa", "NewReplicaSetAvailable", true)
+	n.deploymentSays(1, "aaaa", "NewReplicaSetAvailable")
 	n.wants(serving.ConditionReady, corev1.ConditionTrue, "", servingv1beta1.Loaded, servingv1beta1.Loaded)
 
 	n.c.MustApply(t, n.ns, service("m", "model: {modelFormat: {name: sklearn}, storageUri: 's3://models/iris-2'}"))
@@ -227,7 +224,7 @@ func TestAnUpdateThatFailsIsToldWhileTheOldPodsServe(t *testing.T) {
 		return nil
 	})
 	next := n.pod("bbbb")
-	n.deploymentSays(1, "bbbb", "ReplicaSetUpdated", true)
+	n.deploymentSays(1, "bbbb", "ReplicaSetUpdated")
 	ended := &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
 	n.podSays(next, corev1.PodPending, scheduled, waits("CrashLoopBackOff"), waits("PodInitializing"), ended)
 	status := n.wants(servingv1beta1.LatestDeploymentReady, corev1.ConditionFalse, "OOMKilled", servingv1beta1.Loaded, servingv1beta1.FailedToLoad)
@@ -237,7 +234,7 @@ func TestAnUpdateThatFailsIsToldWhileTheOldPodsServe(t *testing.T) {
 
 	n.podSays(next, corev1.PodRunning, serves, fetched, running(), nil)
 	require.NoError(t, n.c.Client.Delete(t.Context(), old, client.GracePeriodSeconds(0)))
-	n.deploymentSays(1, "bbbb", "NewReplicaSetAvailable", true)
+	n.deploymentSays(1, "bbbb", "NewReplicaSetAvailable")
 	status = n.wants(serving.ConditionReady, corev1.ConditionTrue, "", servingv1beta1.Loaded, servingv1beta1.Loaded)
 	require.Nil(t, status.Condition(servingv1beta1.LatestDeploymentReady))
 	require.Nil(t, status.ModelStatus.LastFailureInfo)
@@ -250,4 +247,14 @@ func TestAnUpdateThatFailsIsToldWhileTheOldPodsServe(t *testing.T) {
 	}
 	require.Equal(t, 1, told["InferenceServiceReady"], "%v", told)
 	require.Zero(t, told["InferenceServiceNotReady"], "%v", told)
+}
+
+func TestFromCreationToReadyTheStatusIsWrittenTwice(t *testing.T) {
+	t.Parallel()
+	n := startService(t)
+	n.wants(servingv1beta1.PredictorReady, corev1.ConditionFalse, "MinimumReplicasUnavailable")
+	n.deploymentSays(0, "aaaa", "ReplicaSetUpdated")
+	n.deploymentSays(1, "aaaa", "NewReplicaSetAvailable")
+	n.wants(serving.ConditionReady, corev1.ConditionTrue, "")
+	require.Equal(t, 2, n.writes(), "made, ready")
 }
