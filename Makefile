@@ -63,6 +63,10 @@ test-models: ## Golden predictions of every model fixture in MODELS_DIR
 conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model server
 	@go run ./test/conformance/cmd -dir $(PROTOCOL_DIR)
 
+.PHONY: test-local
+test-local: ## Tests of the local cluster's own module: nodes, pods, limits, what is left behind
+	@cd local && GOWORK=off go test -vet=off -count=1 -ldflags='-s -w' ./...
+
 .PHONY: test-api
 test-api: cluster-binary ## Controller and webhook as processes on a real API server, with the shipped roles: a refused request or an unexplained grant fails
 	@KSERVE_TEST_API=1 go test -count=1 -timeout 20m ./pkg/testkit/cluster ./test/apiserver/... ./test/install
