@@ -111,6 +111,13 @@ bench: ## Benchmarks beside the code, then servers against a bare handler in one
 	@go test -run '^$$' -bench . -benchmem ./pkg/data/... ./pkg/storage/...
 	@go run ./bench
 
+BENCH_N ?= 500
+
+.PHONY: bench-cluster
+bench-cluster: images cluster-binary ## From `kserve local up` to the first prediction and the memory held; BENCH_N InferenceServices: processor time, API requests, memory. Results are kept in bin/bench-*.json
+	@go run ./bench/cluster -json $(BIN)/bench-cluster.json
+	@go run ./bench/converge -n $(BENCH_N) -json $(BIN)/bench-converge.json
+
 ##@ Change it
 
 .PHONY: generate

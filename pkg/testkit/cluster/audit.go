@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -194,7 +195,11 @@ func grants(rule rbacv1.PolicyRule) []grant {
 }
 
 func (g grant) covers(r Request) bool {
-	return r.Group == g.group && r.Kind() == g.resource && r.Verb == g.verb && (len(g.names) == 0 || slices.Contains(g.names, r.Name))
+	verb := r.Verb
+	if g.verb == "create" && verb == "patch" && r.Code == http.StatusCreated {
+		verb = "create" // an apply that finds nothing needs both
+	}
+	return r.Group == g.group && r.Kind() == g.resource && verb == g.verb && (len(g.names) == 0 || slices.Contains(g.names, r.Name))
 }
 
 func (g grant) String() string {

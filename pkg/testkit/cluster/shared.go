@@ -20,8 +20,8 @@ import (
 // Variable is set where an API server may be started: by `make test-api`. Without it the tests of a package with Main stand aside.
 const Variable = "KSERVE_TEST_API"
 
-// eventually is how long Eventually waits: long enough for a busy machine, since what is waited for mostly comes at once.
-const eventually = 30 * time.Second
+// eventually is how long Eventually waits: long enough for a busy machine; what is waited for mostly comes at once.
+const eventually = time.Minute
 
 // shared is the one cluster of a test binary.
 type shared struct {
