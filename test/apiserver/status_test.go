@@ -147,8 +147,8 @@ func waits(reason string) corev1.ContainerState {
 }
 
 var (
-	scheduled = map[corev1.PodConditionType]string{corev1.PodScheduled: "", corev1.PodReadyToStartContainers: "", corev1.PodInitialized: "ContainersNotInitialized"} //nolint:gochecknoglobals // a fixture
-	serves    = map[corev1.PodConditionType]string{corev1.PodScheduled: "", corev1.PodInitialized: "", corev1.ContainersReady: "", corev1.PodReady: ""}              //nolint:gochecknoglobals // a fixture
+	scheduled = map[corev1.PodConditionType]string{corev1.PodScheduled: "", corev1.PodReadyToStartContainers: "", corev1.PodInitialized: "ContainersNotInitialized"}
+	serves    = map[corev1.PodConditionType]string{corev1.PodScheduled: "", corev1.PodInitialized: "", corev1.ContainersReady: "", corev1.PodReady: ""}
 )
 
 func TestWhatPodsSayReachesTheStatus(t *testing.T) {
