@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,9 @@ type Target struct {
 
 // binaryVariable names the cluster binary where no flag does.
 const binaryVariable = "KSERVE_CLUSTER_BINARY"
+
+// kubectlCache names the folder in which kubectl remembers what it knows of servers: its own would outlive the cluster.
+const kubectlCache = "KUBECACHEDIR"
 
 // BindFlags declares the flags.
 func (t *Target) BindFlags(flags *pflag.FlagSet) {
@@ -97,6 +101,9 @@ func (t *Target) call(ctx context.Context, streams output.Streams, command strin
 	// What a terminal sends reaches it by itself; it must not be killed while it ends in order.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, append([]string{command, "--name=" + p.Name, "--state=" + p.Root}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.Err
+	if os.Getenv(kubectlCache) == "" {
+		cmd.Env = append(os.Environ(), kubectlCache+"="+filepath.Join(p.Dir(), "kubectl"))
+	}
 	err = cmd.Run()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {

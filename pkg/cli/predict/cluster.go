@@ -64,6 +64,33 @@ func (c *Cluster) kubeconfig() (string, error) {
 	return "", exit.Errorf(exit.Unreachable, "%w; --kubeconfig names another cluster", err)
 }
 
+// orLocal turns to the local cluster of a person who named neither a server nor a cluster, when nothing listens where a server would.
+func (o *Options) orLocal(ctx context.Context) {
+	if o.Cluster.asked() || o.urlGiven || o.addressGiven {
+		return
+	}
+	address := o.GRPCAddr
+	if o.Protocol != GRPC {
+		base, err := url.Parse(o.URL)
+		if err != nil {
+			return // whoever sends says so
+		}
+		address = base.Host
+	}
+	p, err := local.At("", local.DefaultName)
+	if err != nil {
+		return
+	}
+	if _, err := p.Running(); err != nil {
+		return
+	}
+	if c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address); err == nil {
+		_ = c.Close() // a look only
+		return
+	}
+	o.Cluster.Name = local.DefaultName
+}
+
 // gateway is where the hosts of a local cluster's services are served; empty when the kubeconfig is of another cluster.
 func gateway(kubeconfig string) string {
 	if kubeconfig == "" {

@@ -6,15 +6,20 @@ package predict
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
 )
 
 // cluster is an API server with two services and a graph, and its kubeconfig in a folder of its own.
@@ -119,4 +124,38 @@ func TestWhatIsWrongWithAClusterIsSaid(t *testing.T) {
 			require.Contains(t, exit.Message(err), c.say)
 		})
 	}
+}
+
+func TestTheLocalClusterIsAskedWhenNoServerListens(t *testing.T) {
+	got, url := restServer(t, 200, `{"predictions":[1]}`)
+	kubeconfig := cluster(t)
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	t.Setenv("KUBECONFIG", "")
+	o := Options{Model: "iris", URL: "http://127.0.0.1:1", GRPCAddr: "127.0.0.1:1", Data: row1, Timeout: time.Minute, Output: "table"}
+	streams := output.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
+	require.Equal(t, exit.Unreachable, exit.Code(Run(t.Context(), o, streams)), "no cluster runs")
+
+	// A cluster runs while a process holds its lock.
+	dir := filepath.Join(state, "kserve", "clusters", "default")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	own := filepath.Join(dir, "kubeconfig")
+	raw, err := os.ReadFile(kubeconfig)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(own, raw, 0o600))
+	withGateway(t, own, url)
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	require.NoError(t, err)
+	defer lock.Close()
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	_, err = lock.WriteString("1\n")
+	require.NoError(t, err)
+
+	require.NoError(t, Run(t.Context(), o, streams))
+	require.Equal(t, "iris-default.localhost", got.host)
+
+	server, serverURL := restServer(t, 200, `{"predictions":[1]}`)
+	o.URL = serverURL
+	require.NoError(t, Run(t.Context(), o, streams))
+	require.Equal(t, "/v1/models/iris:predict", server.path, "a server that listens comes first")
 }

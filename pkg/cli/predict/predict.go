@@ -89,7 +89,7 @@ The body is JSON in V1 form, {"instances": [[…], …]}, or in V2 form, {"input
 A rectangular V1 body can be sent over v2 and grpc too: it becomes one input named input-0.
 
 With --namespace (or --cluster, or --kubeconfig) the model is an InferenceService of a cluster: its status tells its URL, and the gateway
-of a local cluster is found by itself. In other clusters --url names the ingress where the URL's host cannot be resolved.
+of a local cluster is found by itself; so it is without these flags when no server listens at the default address. In other clusters --url names the ingress where the URL's host cannot be resolved.
 
 An InferenceGraph that kserve run serves is asked with --graph, under /serving/<namespace>/<name>.`,
 		Example: `  kserve predict sklearn-iris -d '{"instances": [[6.8, 2.8, 4.8, 1.4]]}'
@@ -135,6 +135,7 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
+	o.orLocal(ctx)
 	if o.Cluster.asked() {
 		if err := o.find(ctx, streams.Err); err != nil {
 			return err
