@@ -117,6 +117,9 @@ func (o *observer) deployment(c *plan.Component, name, app string) *part {
 	default:
 		p.fact = o.unavailable(c, d, p)
 	}
+	if p.status != corev1.ConditionTrue || ready(p.newest) == 0 {
+		o.lookAgain(p.worst.after)
+	}
 	return p
 }
 

@@ -59,8 +59,7 @@ func (d *diagnosis) unready(cs *corev1.ContainerStatus, running *corev1.Containe
 		return f
 	}
 	if left := patience - d.o.in.Now.Sub(running.StartedAt.Time); left > 0 {
-		d.o.lookAgain(left)
-		return finding{rank: rankStarting, container: cs.Name}
+		return finding{rank: rankStarting, container: cs.Name, after: left}
 	}
 	f.message = "container " + cs.Name + " has run for over a minute and has not passed " + probe + " yet. It may still be loading the model; see " + logsOf(d.pod, cs.Name, false)
 	return f

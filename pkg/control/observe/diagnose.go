@@ -44,6 +44,8 @@ type finding struct {
 	container string
 	pod       string
 	weak      bool
+	// after is when the mere passing of time makes it another finding.
+	after time.Duration
 }
 
 // fails says that somebody should look, not only wait.
@@ -82,7 +84,8 @@ func (d *diagnosis) find() finding {
 	}
 	worst := finding{rank: rankStarting}
 	for _, cs := range mainFirst(s.ContainerStatuses) {
-		if f := d.container(cs, false); f.rank > worst.rank {
+		f := d.container(cs, false)
+		if f.rank > worst.rank || f.rank == worst.rank && f.after > 0 && worst.after == 0 {
 			worst = f
 		}
 	}
@@ -264,7 +267,7 @@ func (d *diagnosis) stuck(f finding) finding {
 		return f
 	}
 	if left := patience - d.o.in.Now.Sub(c.LastTransitionTime.Time); left > 0 {
-		d.o.lookAgain(left)
+		f.after = left
 		return f
 	}
 	message := "the node has had the pod for over a minute and could start no container: its volumes or its network are missing"

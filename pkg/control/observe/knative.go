@@ -83,6 +83,9 @@ func (o *observer) knative(c *plan.Component, entry *servingv1beta1.ComponentSta
 	p.pods = o.podsOf(serving.LabelKnativeRevision, k.LatestCreatedRevisionName)
 	p.newest = p.pods
 	p.worst = o.worst(c, p.newest)
+	if p.status != corev1.ConditionTrue {
+		o.lookAgain(p.worst.after)
+	}
 	if p.status != corev1.ConditionTrue && p.worst.fails() {
 		p.reason, p.message, p.weak = p.worst.reason, p.worst.message, p.worst.weak
 	}

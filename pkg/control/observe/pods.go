@@ -119,12 +119,16 @@ func (o *observer) worst(c *plan.Component, pods []*corev1.Pod) finding {
 	}
 	var worst finding
 	same, total := 0, 0
+	var after time.Duration
 	for _, p := range pods {
 		if living > 0 && ended(p) {
 			continue
 		}
 		total++
 		f := o.diagnose(c, p)
+		if f.after > 0 && (after == 0 || f.after < after) {
+			after = f.after
+		}
 		switch {
 		case f.rank > worst.rank:
 			worst, same = f, 1
@@ -132,6 +136,7 @@ func (o *observer) worst(c *plan.Component, pods []*corev1.Pod) finding {
 			same++
 		}
 	}
+	worst.after = after
 	if worst.fails() && total > 1 {
 		worst.message = fmt.Sprintf("%d of %d pods: %s", same, total, worst.message)
 	}
