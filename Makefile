@@ -79,7 +79,7 @@ cluster-binary:
 .PHONY: test-cluster
 test-cluster: test-cluster-binaries ## InferenceServices on a cluster of this machine, from kubectl apply to answers, failures and what is left: CLUSTER_TESTS chooses
 	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m -parallel 3 -run '$(CLUSTER_TESTS)' ./test/cluster | go run ./test/runner -events
-	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m ./test/local | go run ./test/runner -events
+	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m -run '$(CLUSTER_TESTS)' ./test/local | go run ./test/runner -events
 
 .PHONY: test-cluster-rootless
 test-cluster-rootless: test-cluster-binaries ## The same as an ordinary user who is made for it: ROOTLESS_TESTS chooses
