@@ -154,7 +154,7 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	}
 	n.fallible(ctx, func() error { return server.Run(ctx, listener) })
 	n.fallible(ctx, func() error { return gateway.Run(ctx, gatewayListener) })
-	n.fallible(ctx, func() error { return gate.Serve(ctx, n.o.Place.Path("gate.sock")) })
+	n.fallible(ctx, func() error { return gate.Serve(ctx, n.o.Place.Path("gate.sock"), DNSAddress) })
 	return errors.Join(n.install(ctx, config), volumes.Install(ctx))
 }
 

@@ -27,8 +27,8 @@ const (
 	maxHeader     = 300
 )
 
-// Serve answers on the socket until ctx ends.
-func Serve(ctx context.Context, socket string) error {
+// Serve answers on the socket until ctx ends. Names of targets are asked of the server at dns.
+func Serve(ctx context.Context, socket, dns string) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove stale gate: %w", err)
 	}
@@ -36,10 +36,13 @@ func Serve(ctx context.Context, socket string) error {
 	if err != nil {
 		return fmt.Errorf("open gate: %w", err)
 	}
-	return accept(ctx, l, func(c net.Conn) { enter(ctx, c) })
+	names := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, net.JoinHostPort(dns, "53"))
+	}}
+	return accept(ctx, l, func(c net.Conn) { enter(ctx, c, names) })
 }
 
-func enter(ctx context.Context, c net.Conn) {
+func enter(ctx context.Context, c net.Conn, names *net.Resolver) {
 	_ = c.SetReadDeadline(time.Now().Add(headerTimeout))
 	r := bufio.NewReaderSize(c, maxHeader)
 	line, err := r.ReadSlice('\n')
@@ -48,7 +51,7 @@ func enter(ctx context.Context, c net.Conn) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	d := net.Dialer{Timeout: dialTimeout}
+	d := net.Dialer{Timeout: dialTimeout, Resolver: names}
 	u, err := d.DialContext(ctx, "tcp", strings.TrimSpace(string(line)))
 	if err != nil {
 		c.Close()
