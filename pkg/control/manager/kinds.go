@@ -97,37 +97,42 @@ func (k *kinds) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if present == k.kinds.Has(o.GroupKind()) {
-		if present {
-			return ctrl.Result{}, nil
+	if present != k.kinds.Has(o.GroupKind()) {
+		if err := k.turn(ctx, o, present); err != nil {
+			return ctrl.Result{}, err
 		}
-		return ctrl.Result{RequeueAfter: k.untilServed(ctx, req)}, nil
 	}
+	// A definition comes a little before its kind is served, and goes a little before it is served no longer.
+	defined := k.cache.Get(ctx, req.NamespacedName, crdMetadata()) == nil
+	if defined != present {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// turn starts or ends the watch of a kind and wakes the services.
+func (k *kinds) turn(ctx context.Context, o gather.Optional, present bool) error {
 	if present {
 		if err := k.watch(ctx, o); err != nil {
-			return ctrl.Result{}, err
+			return err
 		}
 	}
 	k.kinds.Set(o, present)
 	if !present {
 		if err := k.cache.RemoveInformer(ctx, objectOf(o)); err != nil {
-			return ctrl.Result{}, fmt.Errorf("end the watch of %s: %w", o.CRD, err)
+			return fmt.Errorf("end the watch of %s: %w", o.CRD, err)
 		}
 		k.mu.Lock()
 		delete(k.indexed, o.CRD)
 		k.mu.Unlock()
 	}
 	k.log.Info("optional kind", zap.String("crd", o.CRD), zap.Bool("present", present))
-	k.changed <- event.GenericEvent{Object: objectOf(o)}
-	return ctrl.Result{}, nil
-}
-
-// untilServed is a short pause while the definition is there, and none when it is not.
-func (k *kinds) untilServed(ctx context.Context, req ctrl.Request) time.Duration {
-	if err := k.cache.Get(ctx, req.NamespacedName, crdMetadata()); err != nil {
-		return 0
+	select {
+	case k.changed <- event.GenericEvent{Object: objectOf(o)}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return lookAgain
 }
 
 func objectOf(o gather.Optional) *unstructured.Unstructured {
