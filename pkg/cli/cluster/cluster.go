@@ -216,8 +216,7 @@ func forwardCommand(t *Target, streams output.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forward LOCAL TARGET",
 		Short: "Carry a port of this machine to host:port inside the cluster, until Ctrl-C",
-		Example: `  kserve local forward 127.0.0.1:9000 $(kserve local kubectl get -n kserve-samples svc/s3 -o jsonpath={.spec.clusterIP}):9000
-  kserve local forward 127.0.0.1:0 10.96.0.1:443`,
+		Example: `  kserve local forward 127.0.0.1:9000 s3.kserve-samples.svc.cluster.local:9000`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, _, err := t.running(); err != nil {
