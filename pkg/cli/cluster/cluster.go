@@ -214,10 +214,10 @@ with the files of an image. It works whether the cluster runs or not; pods that 
 
 func forwardCommand(t *Target, streams output.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "forward LOCAL TARGET",
-		Short: "Carry a port of this machine to host:port inside the cluster, until Ctrl-C",
+		Use:     "forward LOCAL TARGET",
+		Short:   "Carry a port of this machine to host:port inside the cluster, until Ctrl-C",
 		Example: `  kserve local forward 127.0.0.1:9000 s3.kserve-samples.svc.cluster.local:9000`,
-		Args: cobra.ExactArgs(2),
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, _, err := t.running(); err != nil {
 				return err
