@@ -43,7 +43,9 @@ func TestCluster(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) { s.run(w.space(t)) })
 	}
 	t.Run("the shipped roles were enough", w.rolesWereEnough)
-	t.Run("nothing is left of the cluster", func(t *testing.T) { w.down(t, before) })
+	if !w.keep {
+		t.Run("nothing is left of the cluster", func(t *testing.T) { w.down(t, before) })
+	}
 }
 
 func together() []scenario {

@@ -39,7 +39,7 @@ func irisFromS3(s *space) {
 // A port named h2c makes the Service's port 80 lead to gRPC.
 func irisFromWeb(s *space) {
 	g := golden(s.T, "sklearn-iris")
-	s.apply(model("iris", storeWeb+"/models/iris/model.joblib", `      protocolVersion: v2`, `      ports: [{name: h2c, containerPort: 8081, protocol: TCP}]`))
+	s.apply(model("iris", storeWeb+"/models/iris/model.joblib", `      ports: [{name: h2c, containerPort: 8081, protocol: TCP}]`))
 	v := s.ready("iris")
 	for _, w := range []way{s.throughService("iris"), s.throughGateway(v)} {
 		got, err := w.askGRPC(s.Context(), "iris", g)

@@ -6,6 +6,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,9 @@ func (w *world) space(t *testing.T) *space {
 	t.Helper()
 	sentence := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
 	s := &space{T: t, world: w, ns: strings.Trim(strings.ToLower(strings.ReplaceAll(sentence, "_", "-"))[:min(len(sentence), 30)], "-")}
+	if w.keep {
+		s.ns += "-" + strconv.FormatInt(time.Now().Unix()%100000, 36)
+	}
 	_, err := w.core.CoreV1().Namespaces().Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	s.apply(s.storeKeys(storeID, storeSecret))

@@ -48,12 +48,12 @@ func imageNotThere(s *space) {
 	s.healed("pictureless", model("pictureless", iris))
 }
 
-// An initializer of 4Mi is killed while it fetches, drop by drop.
+// An initializer of 4Mi is killed while it fetches, drop by drop. Of the containers that can fetch a URI the first by name is taken.
 func hungryInitializer(s *space) {
 	s.apply(`
 apiVersion: serving.kserve.io/v1alpha1
 kind: ClusterStorageContainer
-metadata: {name: too-small}
+metadata: {name: a-small-one}
 spec:
   container:
     name: storage-initializer
@@ -64,7 +64,7 @@ spec:
 	s.apply(model("hungry", "s3://slow/iris"))
 	s.tells("hungry", trouble{message: []string{"OOMKilled", "4Mi"}, state: servingv1beta1.FailedToLoad, exit: 137})
 	s.healed("hungry", model("hungry", iris))
-	_, err := s.kubectl(s.Context(), "", "delete", "clusterstoragecontainer", "too-small")
+	_, err := s.kubectl(s.Context(), "", "delete", "clusterstoragecontainer", "a-small-one")
 	require.NoError(s, err)
 }
 

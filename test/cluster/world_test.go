@@ -34,12 +34,18 @@ const root = "../.."
 const clusterName = "e2e"
 
 // upLimit is how long a cluster may take to start on a busy machine.
-const upLimit = 4 * time.Minute
+const upLimit = 10 * time.Minute
+
+// keep is the variable that names a short folder whose cluster stays up from one run to the next, for who writes tests. What kserve and
+// the images have become is installed each time.
+const keep = "KSERVE_TEST_CLUSTER_KEEP"
 
 // world is the cluster of a run.
 type world struct {
 	// run is a folder of this run: the clusters' state, a home and a temporary folder of their own.
-	run    string
+	run  string
+	keep bool
+
 	record record
 	client dynamic.Interface
 	core   kubernetes.Interface
@@ -67,30 +73,25 @@ func program(name string) string {
 // up starts the cluster, and ends it if the tests do not come to their last one.
 func up(t *testing.T) *world {
 	t.Helper()
-	run, err := os.MkdirTemp("", "kc") // short: sockets lie in it
-	require.NoError(t, err)
-	w := &world{run: run}
-	for _, dir := range []string{w.state(), w.home(), w.tmp()} {
-		require.NoError(t, os.Mkdir(dir, 0o755))
+	w := &world{run: os.Getenv(keep), keep: os.Getenv(keep) != ""}
+	if !w.keep {
+		var err error
+		w.run, err = os.MkdirTemp("", "kc") // short: sockets lie in it
+		require.NoError(t, err)
 	}
-	end := sync.OnceFunc(func() {
-		if w.isUp {
-			_, _ = w.local(context.Background(), "down")
-		}
-		_ = os.RemoveAll(run)
-	})
-	t.Cleanup(end)
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-interrupted
-		end() // the cluster is no child of this process and would live on
-		os.Exit(1)
-	}()
+	for _, dir := range []string{w.state(), w.home(), w.tmp()} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	t.Cleanup(w.endOnce())
 	ctx, cancel := context.WithTimeout(t.Context(), upLimit)
 	defer cancel()
 	w.isUp = true
-	args := []string{"up", "--cluster-flag=--audit-log=" + w.auditLog()}
+	args := []string{"up", "--wait=" + upLimit.String()}
+	if out, err := w.local(ctx, "status", "-o", "json"); err != nil || !w.keep {
+		args = append(args, "--cluster-flag=--audit-log="+w.auditLog())
+	} else {
+		tell("the cluster of an earlier run is used: %s", strings.Join(strings.Fields(out)[:5], " "))
+	}
 	if binary := os.Getenv("KSERVE_CLUSTER_BINARY"); binary != "" {
 		args = append(args, "--cluster-binary="+binary)
 	}
@@ -105,6 +106,27 @@ func up(t *testing.T) *world {
 	w.connect(t)
 	w.startStore(t)
 	return w
+}
+
+// endOnce returns what takes the cluster down, at an interruption too: it is no child of this process and would live on.
+func (w *world) endOnce() func() {
+	end := sync.OnceFunc(func() {
+		if w.keep {
+			return
+		}
+		if w.isUp {
+			_, _ = w.local(context.Background(), "down")
+		}
+		_ = os.RemoveAll(w.run)
+	})
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		end()
+		os.Exit(1)
+	}()
+	return end
 }
 
 func (w *world) state() string    { return filepath.Join(w.run, "s") }
