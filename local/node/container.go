@@ -87,6 +87,9 @@ func newContainer(w *worker, spec corev1.Container, init bool) *container {
 func (c *container) inherit(s corev1.ContainerStatus) {
 	c.status.RestartCount, c.status.LastTerminationState = s.RestartCount, s.LastTerminationState
 	switch {
+	case s.State.Terminated != nil && c.runsAgain():
+		c.status.LastTerminationState = s.State
+		c.status.RestartCount++
 	case s.State.Terminated != nil:
 		c.status = s
 	case s.State.Running != nil:
@@ -101,6 +104,24 @@ func (c *container) inherit(s corev1.ContainerStatus) {
 			c.status.State = term
 		}
 	}
+}
+
+// runsAgain says whether an init container that is done has to run once more: what it made in the pod's folders is gone, and a container
+// that needs it is still to start. As with a node that was switched off, init containers run again with a new sandbox.
+func (c *container) runsAgain() bool {
+	p := c.w.pod
+	if !c.init || c.sidecar() || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return false
+	}
+	if p.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		return true
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		if s.State.Running != nil || s.State.Terminated != nil {
+			return false // nothing of this pod starts any more
+		}
+	}
+	return true
 }
 
 func waiting(reason, message string) corev1.ContainerState {
