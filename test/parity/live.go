@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,6 +36,8 @@ type Options struct {
 	All bool
 	// Parallel is how many cases run at the same time.
 	Parallel int
+	// Out is a folder that gets the outcome of each case as NAME.yaml, in the format of expected.yaml.
+	Out string
 	// Log gets a line per step of the run.
 	Log io.Writer
 }
@@ -217,6 +220,11 @@ func (l *live) one(ctx context.Context, c *recorded) Result {
 	}
 	if err != nil {
 		r.Problems = []string{err.Error()}
+	}
+	if l.options.Out != "" {
+		if err := r.Outcome.write(filepath.Join(l.options.Out, c.name+".yaml"), c.namespace()); err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
 	}
 	if err := l.tidy(ctx, c); err != nil {
 		r.Problems = append(r.Problems, err.Error())
@@ -445,4 +453,14 @@ func (l *live) tidy(ctx context.Context, c *recorded) error {
 		}
 	}
 	return nil
+}
+
+// write keeps an outcome, without what differs from run to run.
+func (o Outcome) write(path, namespace string) error {
+	o = normaliseAll(o, namespace)
+	raw, err := yaml.Marshal(map[string]any{"rejected": append([]Rejection{}, o.Rejected...), "objects": append([]doc{}, o.Objects...), "pods": append([]doc{}, o.Pods...)})
+	if err != nil {
+		return fmt.Errorf("write outcome: %w", err)
+	}
+	return os.WriteFile(path, raw, 0o600)
 }

@@ -83,8 +83,8 @@ type Cluster struct {
 	activity *activity
 }
 
-// openTimeout bounds the start: six seconds on an idle machine.
-const openTimeout = 6 * time.Minute
+// openTimeout bounds the start, which takes six seconds on an idle machine.
+const openTimeout = 15 * time.Minute
 
 // Open starts everything and returns when our processes are ready. ctx bounds the start only.
 func Open(ctx context.Context, o Options) (*Cluster, error) {

@@ -37,6 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (int, err
 	flags.StringVar(&o.Dir, "dir", "test/data/parity", "folder that holds cases/ and differences.yaml")
 	flags.BoolVar(&o.All, "all", false, "run the cases out of scope too; they are reported apart and never counted")
 	flags.IntVar(&o.Parallel, "parallel", 16, "how many cases run at the same time")
+	flags.StringVar(&o.Out, "out", "", "existing folder that gets the outcome of each case as NAME.yaml")
 	only := flags.String("only", "", "run the cases whose name this regular expression matches")
 	pure := flags.Bool("pure", false, "no API server: compare what the planner renders")
 	verbose := flags.Bool("v", false, "print every disagreement of a failing case")
