@@ -162,7 +162,7 @@ func TestABadConfigMapChangesNothing(t *testing.T) {
 			return err
 		}
 		for _, e := range events.Items {
-			if e.Reason == "InvalidConfiguration" && e.Source.Component == "kserve-webhook-server" && strings.Contains(e.Message, "ingress $: is not JSON") {
+			if e.Reason == "InvalidSettings" && e.Source.Component == "kserve-webhook-server" && strings.Contains(e.Message, "ingress $: is not JSON") {
 				return nil
 			}
 		}
@@ -172,7 +172,7 @@ func TestABadConfigMapChangesNothing(t *testing.T) {
 	require.NoError(t, c.Client.Create(t.Context(), document(t, ns, service("a", "sklearn: {storageUri: 's3://b/m'}")), client.DryRunAll))
 	text, err := fetch(t.Context(), "http://"+c.Webhook.Metrics+"/metrics")
 	require.NoError(t, err)
-	require.Contains(t, text, "kserve_config_valid 0")
+	require.Contains(t, text, "kserve_settings_valid 0")
 	require.Contains(t, text, `kserve_webhook_requests_total{operation="CREATE",outcome="patched",resource="inferenceservices/defaults"}`)
 	require.Contains(t, text, `kserve_webhook_certificate_expiry_timestamp_seconds{certificate="serving"}`)
 }

@@ -34,13 +34,17 @@ import (
 
 // Paths of the webhook, which the configuration objects name.
 const (
-	PathServiceDefaults  = "/mutate-serving-kserve-io-v1beta1-inferenceservice"
-	PathPods             = "/mutate-pods"
-	PathService          = "/validate-serving-kserve-io-v1beta1-inferenceservice"
-	PathTrainedModel     = "/validate-serving-kserve-io-v1alpha1-trainedmodel"
-	PathGraph            = "/validate-serving-kserve-io-v1alpha1-inferencegraph"
-	PathClusterRuntime   = "/validate-serving-kserve-io-v1alpha1-clusterservingruntime"
-	PathRuntime          = "/validate-serving-kserve-io-v1alpha1-servingruntime"
+	PathServiceDefaults = "/mutate-serving-kserve-io-v1beta1-inferenceservice"
+	PathPods            = "/mutate-pods"
+	PathService         = "/validate-serving-kserve-io-v1beta1-inferenceservice"
+	PathTrainedModel    = "/validate-serving-kserve-io-v1alpha1-trainedmodel"
+	PathGraph           = "/validate-serving-kserve-io-v1alpha1-inferencegraph"
+	PathClusterRuntime  = "/validate-serving-kserve-io-v1alpha1-clusterservingruntime"
+	PathRuntime         = "/validate-serving-kserve-io-v1alpha1-servingruntime"
+)
+
+// Limits of the server. An API server waits for an answer for 30 s at most.
+const (
 	drainTimeout         = 20 * time.Second
 	readTimeout          = 10 * time.Second
 	headerTimeout        = 5 * time.Second

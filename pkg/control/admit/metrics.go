@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kserve-go/kserve-go/pkg/control/admit/certificates"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
 // metrics of the webhook. Every label has few values: none is made of what a request says.
@@ -47,7 +48,7 @@ func newMetrics(registry prometheus.Registerer, keeper *certificates.Keeper, w *
 			_, _, rotations := keeper.Expiry()
 			return float64(rotations)
 		}),
-		gauge("kserve_config_valid", "1 while the operator's ConfigMap is valid, 0 while the last good one is used instead.", nil, func() float64 {
+		gauge(settings.MetricValid, "1 while the operator's ConfigMap can be used, 0 while the last good settings (if any) stand in for it.", nil, func() float64 {
 			if _, fault := w.held.Current(); fault != nil {
 				return 0
 			}

@@ -45,7 +45,7 @@ type Options struct {
 	Certificates certificates.Options
 }
 
-// Names of the configuration objects, which tools and manifests know.
+// configuration is the name of the mutating and of the first validating configuration, which tools and manifests know.
 const configuration = "inferenceservice.serving.kserve.io"
 
 func validatingConfigurations() []string {

@@ -24,6 +24,7 @@ import (
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/admit/follow"
+	"github.com/kserve-go/kserve-go/pkg/control/admit/review"
 	"github.com/kserve-go/kserve-go/pkg/control/gather"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
@@ -200,16 +201,13 @@ func (w *world) tell(ctx context.Context, cm *corev1.ConfigMap, fault error, las
 	if lastGood {
 		message = "the last good settings stay in force; " + message
 	}
-	if len(message) > maxEventMessage {
-		message = message[:maxEventMessage-1] + "…"
-	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(string(cm.UID) + cm.ResourceVersion)) // a hash never fails to write
 	now := metav1.NewTime(w.now())
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: cm.Namespace, Name: fmt.Sprintf("%s.webhook.%x", cm.Name, hash.Sum64())},
 		InvolvedObject: corev1.ObjectReference{Kind: "ConfigMap", APIVersion: "v1", Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion},
-		Type:           corev1.EventTypeWarning, Reason: "InvalidConfiguration", Message: message,
+		Type:           corev1.EventTypeWarning, Reason: settings.EventInvalid, Message: review.Cut(message, maxEventMessage),
 		Source: corev1.EventSource{Component: "kserve-webhook-server"}, ReportingController: "serving.kserve.io/webhook",
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}

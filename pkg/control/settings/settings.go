@@ -17,6 +17,12 @@ import (
 // ConfigMapName is the name of the operator's ConfigMap in the namespace of the controller.
 const ConfigMapName = "inferenceservice-config"
 
+// How every process that reads the ConfigMap tells that it cannot use it: an event on the ConfigMap with that reason, and that metric at 0.
+const (
+	EventInvalid = "InvalidSettings"
+	MetricValid  = "kserve_settings_valid"
+)
+
 // Settings is everything the operator can set. Treat it as immutable: it is shared between reconciles.
 type Settings struct {
 	Explainers        Explainers

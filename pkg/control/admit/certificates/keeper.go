@@ -332,14 +332,18 @@ func (k *Keeper) material(ctx context.Context, now time.Time) (m *material, exte
 		}
 		return m, keeper, nil
 	}
-	own := secret.Annotations[annotationOwn] != "" || len(secret.Data[keyAuthority]) > 0
-	switch {
-	case err != nil:
+	if err != nil {
 		return k.write(ctx, secret, nil, newAuthority, err.Error())
-	case !own && len(m.authorities) > 0 && m.problem(now, k.names[:1]) == "":
-		return m, "whoever made it", nil
-	case !own:
-		return k.write(ctx, secret, nil, newAuthority, "it is not usable: "+m.problem(now, k.names[:1]))
+	}
+	if own := secret.Annotations[annotationOwn] != "" || len(secret.Data[keyAuthority]) > 0; !own {
+		problem := m.problem(now, k.names[:1])
+		switch {
+		case len(m.authorities) == 0:
+			problem = keyAuthorities + " is empty, and an API server must be told whom to trust"
+		case problem == "":
+			return m, "whoever made it", nil
+		}
+		return k.write(ctx, secret, nil, newAuthority, "it is not usable: "+problem)
 	}
 	due := m.needs(now, k.allNames(), k.options.Lifetimes)
 	switch due {

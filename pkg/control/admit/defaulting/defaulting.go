@@ -90,57 +90,31 @@ func finalizer(svc *servingv1beta1.InferenceService) {
 // patch is the difference. A model that moves from an older field takes along what this version does not know of it.
 func patch(raw []byte, before, after *servingv1beta1.InferenceService) ([]review.Operation, error) {
 	steps, err := review.Patch(raw, before, after)
-	if err != nil {
-		return nil, err
+	if err != nil || before.Spec.Predictor.Model != nil {
+		return steps, err
 	}
-	moved := movedFrameworks(before, after)
-	if len(moved) == 0 {
+	frameworks := before.Spec.Predictor.Frameworks()
+	from := slices.IndexFunc(frameworks, func(f servingv1beta1.Framework) bool { return *f.Spec != nil })
+	moved := slices.IndexFunc(steps, func(s review.Operation) bool { return s.Path == "/spec/predictor/model" })
+	if from < 0 || moved < 0 {
 		return steps, nil
 	}
-	var sent map[string]any
-	if err := json.Unmarshal(raw, &sent); err != nil {
-		return nil, fmt.Errorf("read the object: %w", err)
+	var sent, known map[string]any
+	if err := review.Object(raw, &sent); err != nil {
+		return nil, err
 	}
-	for i := range steps {
-		field, ok := moved[steps[i].Path]
-		model, isObject := steps[i].Value.(map[string]any)
-		if !ok || !isObject || steps[i].Op == "remove" {
-			continue
-		}
-		from := child(sent, field...)
-		known, err := knownOf(before, field)
-		if err != nil {
-			return nil, err
-		}
-		addUnknown(model, from, known)
-	}
-	return steps, nil
-}
-
-// movedFrameworks are the older fields that became model: where the model is now, and where it came from.
-func movedFrameworks(before, after *servingv1beta1.InferenceService) map[string][]string {
-	moved := map[string][]string{}
-	// Canary predictors never had the older fields before they had model; they are looked at all the same by SetDefaults, one by one.
-	if before.Spec.Predictor.Model == nil && after.Spec.Predictor.Model != nil {
-		for _, f := range before.Spec.Predictor.Frameworks() {
-			if *f.Spec != nil {
-				moved["/spec/predictor/model"] = []string{"spec", "predictor", f.Name}
-			}
-		}
-	}
-	return moved
-}
-
-func knownOf(svc *servingv1beta1.InferenceService, field []string) (map[string]any, error) {
-	text, err := json.Marshal(svc)
+	text, err := json.Marshal(before)
 	if err != nil {
 		return nil, fmt.Errorf("write the service: %w", err)
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return nil, fmt.Errorf("read the service again: %w", err)
+	if err := review.Object(text, &known); err != nil {
+		return nil, err
 	}
-	return child(tree, field...), nil
+	if model, ok := steps[moved].Value.(map[string]any); ok {
+		field := []string{"spec", "predictor", frameworks[from].Name}
+		addUnknown(model, child(sent, field...), child(known, field...))
+	}
+	return steps, nil
 }
 
 func child(tree map[string]any, path ...string) map[string]any {

@@ -71,9 +71,9 @@ func TestService(t *testing.T) {
 	}{
 		"an older field becomes model, and what is unknown goes along": {
 			admissionv1.Create,
-			"metadata: {name: a}\nspec: {predictor: {newer: {x: 1}, sklearn: {storageUri: s3://b/m, newest: true, resources: {later: 1, limits: {cpu: 1000m}}}}}", "",
+			"metadata: {name: a}\nspec: {predictor: {newer: {x: 1}, sklearn: {storageUri: s3://b/m, newest: 9007199254740993, resources: {later: 1, limits: {cpu: 1000m}}}}}", "",
 			"metadata: {name: a, annotations: {modelFormat: sklearn, serving.kserve.io/deploymentMode: Standard}, finalizers: [inferenceservice.finalizers]}\n" +
-				"spec: {predictor: {newer: {x: 1}, model: {modelFormat: {name: sklearn}, storageUri: s3://b/m, newest: true, resources: {later: 1, limits: {cpu: '1'}}}}}",
+				"spec: {predictor: {newer: {x: 1}, model: {modelFormat: {name: sklearn}, storageUri: s3://b/m, newest: 9007199254740993, resources: {later: 1, limits: {cpu: '1'}}}}}",
 		},
 		"a container gets a name and resources, and keeps what is unknown": {
 			admissionv1.Create,

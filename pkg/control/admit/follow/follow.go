@@ -10,7 +10,9 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -87,13 +89,14 @@ func New[T client.Object](c client.WithWatch, target Target, log *zap.Logger, ch
 func complain(target Target, log *zap.Logger) toolscache.WatchErrorHandlerWithContext {
 	var last time.Time
 	return func(_ context.Context, _ *toolscache.Reflector, err error) {
-		if apierrors.IsResourceExpired(err) || time.Since(last) < time.Minute {
+		ended := apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) // as every watch does now and then
+		if ended || time.Since(last) < time.Minute {
 			return
 		}
 		last = time.Now()
 		hint := ""
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-			hint = "; the process's role needs get, list and watch on it"
+			hint = "; the process's role needs list and watch on it"
 		}
 		log.Warn("cannot follow "+target.String()+hint, zap.Error(err))
 	}

@@ -13,14 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -84,22 +82,22 @@ func failed(err error) review.Answer {
 // read gets what the pod's annotations make necessary, and nothing else.
 func (m *Mutator) read(ctx context.Context, pod *corev1.Pod, namespace string, st *settings.Settings) (*podspec.Admission, error) {
 	a := &podspec.Admission{Settings: st, Namespace: namespace, Around: &plan.Surroundings{}}
-	n := need(pod, st)
-	if n.logger {
+	n := podspec.NeedsOf(pod, st)
+	if n.Logger {
 		logger, err := m.predictorLogger(ctx, namespace, pod.Labels[serving.LabelInferenceService])
 		if err != nil {
 			return nil, err
 		}
 		a.PredictorLogger = logger
 	}
-	if n.credentials {
+	if n.Account {
 		around, err := m.surroundings(ctx, pod, a, n)
 		if err != nil {
 			return nil, err
 		}
 		a.Around = around
 	}
-	if n.containers {
+	if n.StorageContainers {
 		var list servingv1alpha1.ClusterStorageContainerList
 		if err := m.Live.List(ctx, &list); err != nil {
 			return nil, fmt.Errorf("list the ClusterStorageContainers, one of which may bring the model: %w", err)
@@ -109,58 +107,20 @@ func (m *Mutator) read(ctx context.Context, pod *corev1.Pod, namespace string, s
 	return a, nil
 }
 
-// needs are what has to be read for one pod.
-type needs struct {
-	credentials, spec, containers, logger bool
-}
-
-func need(pod *corev1.Pod, st *settings.Settings) needs {
-	var n needs
-	has := func(key string) bool { _, ok := pod.Annotations[key]; return ok }
-	uri := pod.Annotations[serving.AnnotationInternalSourceURI]
-	if has(serving.AnnotationInternalSourceURI) && !has(serving.AnnotationInternalAgent) && !hasContainer(pod.Spec.InitContainers, handoff.InitializerContainer) &&
-		!isMounted(pod, uri, st) {
-		n.credentials, n.containers = true, true
-		n.spec = pod.Annotations[serving.AnnotationInternalStorageSpec] == "true"
-	}
-	agent := has(serving.AnnotationInternalLogger) || has(serving.AnnotationInternalBatcher) || has(serving.AnnotationInternalAgent)
-	if agent && !hasContainer(pod.Spec.Containers, handoff.AgentContainer) {
-		n.credentials = true
-		n.logger = has(serving.AnnotationInternalLogger)
-	}
-	return n
-}
-
-// isMounted reports whether the model comes without credentials of ours: from a claim, from a local cache, which is one, or with an image.
-func isMounted(pod *corev1.Pod, uri string, st *settings.Settings) bool {
-	_, cached := pod.Labels[serving.LabelLocalModel]
-	isImage := strings.HasPrefix(uri, "oci://") || strings.HasPrefix(uri, "oci+")
-	return cached || strings.HasPrefix(uri, "pvc://") || isImage && st.Storage.OCI() != settings.OCIDisabled
-}
-
-func hasContainer(containers []corev1.Container, name string) bool {
-	for i := range containers {
-		if containers[i].Name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // surroundings reads service accounts and secrets by name.
 //
 // +kubebuilder:rbac:groups="",resources=serviceaccounts;secrets,verbs=get
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=clusterstoragecontainers,verbs=list
-func (m *Mutator) surroundings(ctx context.Context, pod *corev1.Pod, a *podspec.Admission, n needs) (*plan.Surroundings, error) {
+func (m *Mutator) surroundings(ctx context.Context, pod *corev1.Pod, a *podspec.Admission, n podspec.Needs) (*plan.Surroundings, error) {
 	names := gather.Names{Namespace: a.Namespace, ServiceAccounts: []string{orDefault(pod.Spec.ServiceAccountName)}}
 	named := pod.Annotations[a.Settings.Credentials.StorageSecretAnnotation]
 	if named != "" {
 		names.Secrets = append(names.Secrets, named)
 	}
-	if n.spec && named == "" {
+	if n.StorageSpec && named == "" {
 		names.Secrets = append(names.Secrets, a.Settings.Credentials.StorageSpecSecret)
 	}
-	if account := podspec.LoggerAccount(a.PredictorLogger, a.Settings); n.logger && account != "" && account != names.ServiceAccounts[0] {
+	if account := podspec.LoggerAccount(a.PredictorLogger, a.Settings); n.Logger && account != "" && account != names.ServiceAccounts[0] {
 		names.ServiceAccounts = append(names.ServiceAccounts, account)
 	}
 	around, err := gather.Surroundings(ctx, m.Live, names)

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	kjson "sigs.k8s.io/json"
 )
 
 // Operation is one step of a JSON patch (RFC 6902).
@@ -26,8 +24,8 @@ type Operation struct {
 // after is in it, so that fields that this program does not know stay as they are.
 func Patch(raw []byte, before, after any) ([]Operation, error) {
 	var sent any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &sent); err != nil {
-		return nil, fmt.Errorf("read the object: %w", err)
+	if err := Object(raw, &sent); err != nil {
+		return nil, err
 	}
 	was, err := plain(before)
 	if err != nil {
@@ -44,22 +42,13 @@ func Patch(raw []byte, before, after any) ([]Operation, error) {
 
 // plain is an object as maps and slices.
 func plain(object any) (any, error) {
-	if text, ok := object.([]byte); ok {
-		return decodePlain(text)
-	}
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("write the object: %w", err)
 	}
-	return decodePlain(text)
-}
-
-func decodePlain(text []byte) (any, error) {
 	var tree any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &tree); err != nil {
-		return nil, fmt.Errorf("read the object again: %w", err)
-	}
-	return tree, nil
+	err = Object(text, &tree)
+	return tree, err
 }
 
 // diff adds the steps from was to is at a path where sent stands. sent differs from was only in what the program does not know and in

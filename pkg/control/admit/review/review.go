@@ -16,6 +16,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -59,13 +61,18 @@ const maxWarning = 256
 func texts(warnings []serving.Warning) []string {
 	var all []string
 	for _, w := range warnings {
-		text := w.String()
-		if len(text) > maxWarning {
-			text = text[:maxWarning-1] + "…"
-		}
-		all = append(all, text)
+		all = append(all, Cut(w.String(), maxWarning))
 	}
 	return all
+}
+
+// Cut shortens a text to so many bytes, at the end of a character.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
 // Checked is the answer to a request whose object was validated: the faults refuse it.
@@ -219,7 +226,7 @@ func (e *Endpoint) answer(ctx context.Context, request *admissionv1.AdmissionReq
 	defer func() {
 		if p := recover(); p != nil {
 			answer = Failed(http.StatusInternalServerError, fmt.Errorf("the webhook has a fault and cannot judge this object: %v", p))
-			e.fail(request, answer.Refusal.Message)
+			e.fail(request, answer.Refusal.Message+"\n"+string(debug.Stack()))
 		}
 	}()
 	answer = e.Handle(ctx, request)

@@ -106,7 +106,7 @@ func TestAnAnswerIsWrittenInTheVersionOfItsReview(t *testing.T) {
 
 func TestARefusalNamesFieldAndFault(t *testing.T) {
 	t.Parallel()
-	long := serving.Warning{Field: "spec.x", Detail: strings.Repeat("z", 400)}
+	long := serving.Warning{Field: "spec.x", Detail: strings.Repeat("ä", 200)}
 	e := &review.Endpoint{Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer {
 		return review.Checked(schema.GroupKind{Group: "g", Kind: "K"}, "n", field.ErrorList{field.Invalid(field.NewPath("spec", "a"), 3, "must be less; lower it")}, []serving.Warning{long})
 	}}
@@ -115,7 +115,7 @@ func TestARefusalNamesFieldAndFault(t *testing.T) {
 	require.Equal(t, int32(http.StatusUnprocessableEntity), back.Response.Result.Code)
 	require.Equal(t, `K.g "n" is invalid: spec.a: Invalid value: 3: must be less; lower it`, back.Response.Result.Message)
 	require.Equal(t, "spec.a", back.Response.Result.Details.Causes[0].Field)
-	require.LessOrEqual(t, len(back.Response.Warnings[0]), 260)
+	require.Equal(t, "spec.x: "+strings.Repeat("ä", 122)+"…", back.Response.Warnings[0], "cut between characters")
 }
 
 func TestAPanicIsAnAnswer(t *testing.T) {
@@ -130,6 +130,8 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	require.False(t, back.Response.Allowed)
 	require.Equal(t, int32(http.StatusInternalServerError), back.Response.Result.Code)
 	require.Contains(t, told, "boom")
+	require.Contains(t, told, "review_test.go", "the log says where, the answer does not")
+	require.NotContains(t, back.Response.Result.Message, "review_test.go")
 }
 
 func TestReviewsWaitForASlotAsLongAsTheAPIServerDoes(t *testing.T) {

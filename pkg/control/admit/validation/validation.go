@@ -78,7 +78,7 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 
 // Service answers for InferenceServices.
 //
-// +kubebuilder:rbac:groups=serving.kserve.io,resources=clusterstoragecontainers,verbs=list;watch
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=clusterstoragecontainers,verbs=list
 func (v *Validator) Service() review.Handler {
 	return kindOf(servingv1beta1.InferenceServiceKind, func(ctx context.Context, now, old *servingv1beta1.InferenceService) (field.ErrorList, []serving.Warning, error) {
 		st, err := v.Settings()

@@ -19,12 +19,21 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
+// agentTasks is what the annotations ask an agent for that is not there yet.
+func agentTasks(pod *corev1.Pod) (logs, pulls, batches bool) {
+	if container(&pod.Spec, handoff.AgentContainer) != nil || len(pod.Spec.Containers) == 0 {
+		return false, false, false
+	}
+	_, logs = pod.Annotations[serving.AnnotationInternalLogger]
+	_, pulls = pod.Annotations[serving.AnnotationInternalAgent]
+	_, batches = pod.Annotations[serving.AnnotationInternalBatcher]
+	return logs, pulls, batches
+}
+
 // injectAgent adds the agent that logs, batches or pulls models, as the pod's annotations ask.
 func injectAgent(pod *corev1.Pod, a Admission) error {
-	_, logs := pod.Annotations[serving.AnnotationInternalLogger]
-	_, pulls := pod.Annotations[serving.AnnotationInternalAgent]
-	_, batches := pod.Annotations[serving.AnnotationInternalBatcher]
-	if !logs && !pulls && !batches || container(&pod.Spec, handoff.AgentContainer) != nil || len(pod.Spec.Containers) == 0 {
+	logs, pulls, batches := agentTasks(pod)
+	if !logs && !pulls && !batches {
 		return nil
 	}
 	st := a.Settings

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,6 +53,33 @@ func Inject(pod *corev1.Pod, a Admission) error {
 		}
 	}
 	return nil
+}
+
+// Needs says what Inject draws on for one pod, so that nothing else is read for it.
+type Needs struct {
+	// Account: the pod's service account and the secrets it lists, and the secret that an annotation names.
+	Account bool
+	// StorageSpec: the secret with the entries of storage specs.
+	StorageSpec bool
+	// StorageContainers of the cluster.
+	StorageContainers bool
+	// Logger of the predictor.
+	Logger bool
+}
+
+// NeedsOf says it before anything was read.
+func NeedsOf(pod *corev1.Pod, st *settings.Settings) Needs {
+	var n Needs
+	if uri, wanted := wantedSource(pod, st); wanted {
+		_, cached := pod.Labels[serving.LabelLocalModel] // on a claim, too
+		if !cached && !strings.HasPrefix(uri, "pvc://") {
+			n = Needs{Account: true, StorageContainers: true, StorageSpec: specOf(pod.Annotations) != nil}
+		}
+	}
+	logs, pulls, batches := agentTasks(pod)
+	n.Account = n.Account || logs || pulls || batches
+	n.Logger = logs
+	return n
 }
 
 // accelerator selects nodes of Google's Kubernetes by the kind of GPU.

@@ -22,13 +22,18 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
+// wantedSource is the model that is still to be mounted or fetched. The agent fetches models itself, and images come by addOCI.
+func wantedSource(pod *corev1.Pod, st *settings.Settings) (uri string, wanted bool) {
+	uri, wanted = pod.Annotations[serving.AnnotationInternalSourceURI]
+	_, multi := pod.Annotations[serving.AnnotationInternalAgent]
+	image := isOCI(uri) && st.Storage.OCI() != settings.OCIDisabled
+	return uri, wanted && !multi && !image && !hasInit(&pod.Spec, initContainer)
+}
+
 // injectStorage brings the single model that the pod's annotations name: a claim is mounted, anything else is fetched by an init container.
 func injectStorage(pod *corev1.Pod, a Admission) error {
-	uri, wanted := pod.Annotations[serving.AnnotationInternalSourceURI]
-	if _, multi := pod.Annotations[serving.AnnotationInternalAgent]; !wanted || multi || hasInit(&pod.Spec, initContainer) {
-		return nil
-	}
-	if isOCI(uri) && a.Settings.Storage.OCI() != settings.OCIDisabled {
+	uri, wanted := wantedSource(pod, a.Settings)
+	if !wanted {
 		return nil
 	}
 	to := targets(&pod.Spec)
