@@ -56,10 +56,13 @@ func TestRuntimesKeepTheirNames(t *testing.T) {
 }
 
 func TestKustomizationsListEveryFile(t *testing.T) {
-	for _, dir := range []string{"base", "base/manager", "base/rbac", "base/webhook", "config", "crd", "runtimes"} {
+	for _, dir := range []string{"base", "base/manager", "base/rbac", "base/webhook", "config", "crd", "runtimes", "overlays/cert-manager", "overlays/local"} {
 		raw, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
 		require.NoError(t, err)
-		var k struct{ Resources []string }
+		var k struct {
+			Resources []string
+			Patches   []struct{ Path string }
+		}
 		require.NoError(t, yaml.Unmarshal(raw, &k))
 		files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 		require.NoError(t, err)
@@ -68,6 +71,9 @@ func TestKustomizationsListEveryFile(t *testing.T) {
 			if filepath.Ext(r) == ".yaml" {
 				listed = append(listed, r)
 			}
+		}
+		for _, p := range k.Patches {
+			listed = append(listed, p.Path)
 		}
 		var names []string
 		for _, f := range files {

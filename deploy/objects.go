@@ -71,8 +71,7 @@ type kustomization struct {
 	Kind       string   `json:"kind"`
 	Resources  []string `json:"resources"`
 	Patches    []struct {
-		Path  string `json:"path"`
-		Patch string `json:"patch"`
+		Path string `json:"path"`
 	} `json:"patches"`
 }
 
@@ -104,17 +103,11 @@ func (s *source) folder(dir string) ([]*unstructured.Unstructured, error) {
 		}
 		all = append(all, objects...)
 	}
-	for i, p := range k.Patches {
-		raw, name := []byte(p.Patch), fmt.Sprintf("patch %d of %s", i+1, dir)
-		if p.Path != "" {
-			name = path.Join(dir, p.Path)
-			if raw, err = fs.ReadFile(s.files, name); err != nil {
-				return nil, fmt.Errorf("read patch: %w", err)
-			}
-		}
-		patches, err := s.decode(raw)
+	for _, p := range k.Patches {
+		name := path.Join(dir, p.Path)
+		patches, err := s.file(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
 		for _, patch := range patches {
 			if all, err = patched(all, patch); err != nil {

@@ -18,9 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-var errNothingToPatch = errors.New("there is no such object to patch")
+var (
+	errNothingToPatch = errors.New("there is no such object to patch")
+	errUnknownKind    = errors.New("only kinds of Kubernetes itself can be patched: how lists of others merge is not known here")
+)
 
-// patched changes the object that the patch names, as kustomize does: lists of known kinds merge by their keys, `$patch: delete` removes.
+// patched changes the object that the patch names, as kustomize does: lists merge by their keys, `$patch: delete` removes.
 func patched(all []*unstructured.Unstructured, patch *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	i := slices.IndexFunc(all, func(u *unstructured.Unstructured) bool {
 		return u.GroupVersionKind() == patch.GroupVersionKind() && u.GetName() == patch.GetName() && u.GetNamespace() == patch.GetNamespace()
@@ -32,13 +35,10 @@ func patched(all []*unstructured.Unstructured, patch *unstructured.Unstructured)
 		return slices.Delete(all, i, i+1), nil
 	}
 	known := typeOf(patch.GetKind())
-	merged := mergeJSON
-	if known != nil {
-		merged = func(object, patch map[string]any) (map[string]any, error) {
-			return strategicpatch.StrategicMergeMapPatch(object, patch, known)
-		}
+	if known == nil {
+		return nil, fmt.Errorf("patch %s %s: %w", patch.GetKind(), patch.GetName(), errUnknownKind)
 	}
-	content, err := merged(all[i].Object, patch.Object)
+	content, err := strategicpatch.StrategicMergeMapPatch(all[i].Object, patch.Object, known)
 	if err != nil {
 		return nil, fmt.Errorf("patch %s %s: %w", patch.GetKind(), patch.GetName(), err)
 	}
@@ -51,16 +51,14 @@ func patched(all []*unstructured.Unstructured, patch *unstructured.Unstructured)
 	if err := u.UnmarshalJSON(raw); err != nil {
 		return nil, fmt.Errorf("read %s %s again: %w", patch.GetKind(), patch.GetName(), err)
 	}
-	if known != nil {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, known, true); err != nil {
-			return nil, fmt.Errorf("patch %s %s: %w", patch.GetKind(), patch.GetName(), err)
-		}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, known, true); err != nil {
+		return nil, fmt.Errorf("patch %s %s: %w", patch.GetKind(), patch.GetName(), err)
 	}
 	all[i] = u
 	return all, nil
 }
 
-// typeOf is an empty object of a kind of Kubernetes that we install, nil for others.
+// typeOf is an empty object of a kind that overlays patch, nil for others.
 func typeOf(kind string) any {
 	switch kind {
 	case "ConfigMap":
@@ -79,30 +77,4 @@ func typeOf(kind string) any {
 		return &admissionv1.ValidatingWebhookConfiguration{}
 	}
 	return nil
-}
-
-// mergeJSON is RFC 7396 for kinds of which only the document is known: null removes, objects merge, everything else is replaced.
-func mergeJSON(object, patch map[string]any) (map[string]any, error) {
-	overlay(object, patch)
-	return object, nil
-}
-
-func overlay(object, patch map[string]any) {
-	for name, value := range patch {
-		inner, isObject := value.(map[string]any)
-		if value == nil {
-			delete(object, name)
-			continue
-		}
-		if !isObject {
-			object[name] = value
-			continue
-		}
-		old, wasObject := object[name].(map[string]any)
-		if !wasObject {
-			old = map[string]any{}
-			object[name] = old
-		}
-		overlay(old, inner)
-	}
 }

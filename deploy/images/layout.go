@@ -22,7 +22,7 @@ type Written struct {
 	Size int64
 }
 
-// Write puts an image into an OCI image layout and names it ref there. The folder is replaced whole: a reader sees the old image or the new one.
+// Write puts an image into an OCI image layout and names it ref there. The folder is replaced whole: a reader sees the old image, none, or the new one, never a part.
 func Write(dir, ref string, image v1.Image) (Written, error) {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
@@ -48,7 +51,7 @@ func titles() map[string]string {
 
 func run(o options, names []string) error {
 	if len(names) == 0 {
-		return fmt.Errorf("name the binaries to make images of, of %v", titles()) //nolint:err113 // said to a person, compared by nobody
+		return fmt.Errorf("name the binaries to make images of; there are %s", strings.Join(slices.Sorted(maps.Keys(titles())), ", "))
 	}
 	written := make([]images.Written, len(names))
 	var group errgroup.Group
@@ -56,7 +59,7 @@ func run(o options, names []string) error {
 		group.Go(func() error {
 			title, ok := titles()[name]
 			if !ok {
-				return fmt.Errorf("%s is not a binary that is deployed", name) //nolint:err113 // said to a person, compared by nobody
+				return fmt.Errorf("%s is not a binary that is deployed", name)
 			}
 			image, err := images.Build(images.Options{
 				Name: name, Binary: filepath.Join(o.bin, name), Title: title, Version: o.version, Revision: o.revision,
@@ -77,7 +80,7 @@ func run(o options, names []string) error {
 		megabytes := float64(w.Size) / 1e6
 		fmt.Fprintf(table, "%s\t%s\t%.1f MB\n", w.Ref, w.Digest, megabytes)
 		if megabytes > o.most {
-			fault = errors.Join(fault, fmt.Errorf("%s has %.1f MB, more than %.0f", w.Ref, megabytes, o.most)) //nolint:err113 // said to a person, compared by nobody
+			fault = errors.Join(fault, fmt.Errorf("%s has %.1f MB, more than %.0f", w.Ref, megabytes, o.most))
 		}
 	}
 	return errors.Join(table.Flush(), fault)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
@@ -47,11 +48,11 @@ func (o *observer) component(c *plan.Component, entry *servingv1beta1.ComponentS
 	if o.in.Plan.Mode != serving.Standard {
 		return o.knative(c, entry)
 	}
-	head := o.deployment(c, c.Name, appOf(c.Name))
+	head := o.deployment(c, c.Name, names.App(c.Name))
 	if c.Workers == nil || c.Workers.Replicas == 0 {
 		return head
 	}
-	return both(head, o.deployment(c, c.Workers.Name, appOf(c.Name+"-worker")))
+	return both(head, o.deployment(c, c.Workers.Name, names.App(c.Name+"-worker")))
 }
 
 // both joins head and workers: the component answers only when both do.
@@ -201,7 +202,7 @@ func behind(d *appsv1.Deployment, p *part) *finding {
 		if f.reason == "" {
 			f.reason = ReasonDeadlineExceeded
 		}
-		f.message = sentence(bounded(late.Message, maxDetail)) + " Kubernetes goes on trying; see the pods' logs and events (kubectl describe pod -n " + d.Namespace + " -l " + serving.LabelApp + "=" + appOf(d.Name) + ")"
+		f.message = sentence(bounded(late.Message, maxDetail)) + " Kubernetes goes on trying; see the pods' logs and events (kubectl describe pod -n " + d.Namespace + " -l " + serving.LabelApp + "=" + names.App(d.Name) + ")"
 		return &f
 	}
 	return nil

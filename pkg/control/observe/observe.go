@@ -1,10 +1,11 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe says what has become of a service: conditions, URLs, the state of the model, and the deepest known cause when it cannot answer. It is a pure function of what was read.
+// Package observe says what has become of a service: conditions, URLs, the state of the model, and the deepest known cause when it
+// cannot answer.
 //
-// Called by: the controller, after it has applied the objects of a plan.
-// Next: the one write of the service's status.
+// Called by: control/reconcile/inferenceservice, after it has applied the objects of a plan.
+// Next: control/reconcile/inferenceservice, which writes the status once and sends the events.
 package observe
 
 import (
@@ -18,7 +19,6 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
-	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
@@ -316,8 +316,6 @@ func (o *observer) podsOf(label, value string) []*corev1.Pod {
 	}
 	return sorted(found)
 }
-
-func appOf(workload string) string { return names.App(workload) }
 
 // about is an error that names the object it is about.
 type about interface {

@@ -35,23 +35,6 @@ func title(role serving.ComponentRole) string {
 
 func notRouted(role serving.ComponentRole) string { return title(role) + " ingress not created" }
 
-// ComponentsReady says that every component of a plan serves, which is when routes to it are made or changed.
-func ComponentsReady(in Input) bool {
-	if in.Service == nil || in.Plan == nil || in.Plan.Stopped {
-		return false
-	}
-	o := &observer{in: &in, svc: in.Service, old: &in.Service.Status, parts: map[serving.ComponentRole]*part{}}
-	for i := range in.Plan.Components {
-		if c := &in.Plan.Components[i]; c.Canary == nil {
-			var entry servingv1beta1.ComponentStatus
-			if o.component(c, &entry).status != corev1.ConditionTrue {
-				return false
-			}
-		}
-	}
-	return len(in.Plan.Components) > 0
-}
-
 // route judges how the service is reached, and publishes its URL and address once it can be. They stay while a component recovers.
 func (o *observer) route() {
 	p := o.in.Plan
