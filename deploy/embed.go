@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-//go:embed base config crd/*.yaml overlays runtimes/*.yaml
+//go:embed base config crd/*.yaml crd/minimal overlays runtimes/*.yaml
 var files embed.FS
 
 // Config is the shipped ConfigMap inferenceservice-config, as YAML.

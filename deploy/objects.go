@@ -35,6 +35,8 @@ type Options struct {
 	Folder string
 	// ImagePrefix and ImageTag take the places of kserve-go and latest in the names of our own images, in settings and runtimes too.
 	ImagePrefix, ImageTag string
+	// MinimalKinds installs the kinds without their schemas: smaller by far, but the API server then checks no field of an object.
+	MinimalKinds bool
 }
 
 // Objects are what a kustomization installs, in the order to apply them: the namespace, the kinds, permissions, settings and our own
@@ -46,8 +48,33 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.MinimalKinds {
+		if err := s.minimal(objects); err != nil {
+			return nil, err
+		}
+	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(rank(a), rank(b)) })
 	return objects, nil
+}
+
+// minimal puts the small form of each kind into its place.
+func (s *source) minimal(objects []*unstructured.Unstructured) error {
+	for i, o := range objects {
+		if o.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(o.Object, "spec", "group") // the file's name shows what is missing
+		plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
+		small, err := s.file(path.Join("crd", "minimal", group+"_"+plural+".yaml"))
+		if err != nil {
+			return err
+		}
+		if len(small) != 1 || small[0].GetName() != o.GetName() {
+			return fmt.Errorf("the minimal form of kind %s is not one object of that name", o.GetName())
+		}
+		objects[i] = small[0]
+	}
+	return nil
 }
 
 // rank orders kinds so that each object finds what it refers to.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -284,11 +285,17 @@ func killed(p *person) {
 	p.asksIris()
 }
 
+// hasEnded says whether a process runs no more; one that nobody has asked how it ended is still listed.
+func hasEnded(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err != nil || bytes.Contains(stat, []byte(") Z "))
+}
+
 func discarded(p *person) {
 	pid := p.status().PID
 	_, said := p.types("local", "down", "--name="+name)
 	require.Contains(p, said, "its state is kept in "+filepath.Join(p.state, "kserve", "clusters", name))
-	require.ErrorIs(p, syscall.Kill(pid, 0), syscall.ESRCH)
+	require.Eventually(p, func() bool { return hasEnded(pid) }, limit, 10*time.Millisecond)
 	_, said = p.types("local", "down", "--discard", "--name="+name)
 	require.Contains(p, said, "nothing of it is left")
 	for _, dir := range []string{p.state, p.home} {

@@ -233,6 +233,30 @@ func TestWhatIsInstalled(t *testing.T) {
 	}
 }
 
+func TestMinimalKindsAreTheSameKinds(t *testing.T) {
+	names := func(o deploy.Options) map[string]int {
+		objects, err := deploy.Objects(o)
+		require.NoError(t, err)
+		found := map[string]int{}
+		for _, u := range objects {
+			raw, err := u.MarshalJSON()
+			require.NoError(t, err)
+			if u.GetKind() == "CustomResourceDefinition" {
+				resource, err := resourceOf(u)
+				require.NoError(t, err)
+				found[resource.String()] = len(raw)
+			}
+		}
+		return found
+	}
+	full, minimal := names(deploy.Options{Folder: deploy.Local}), names(deploy.Options{Folder: deploy.Local, MinimalKinds: true})
+	require.Len(t, minimal, len(full))
+	for kind := range full {
+		require.Contains(t, minimal, kind)
+		require.Less(t, minimal[kind], 4096)
+	}
+}
+
 func TestTheLocalSettingsAreGoodOnes(t *testing.T) {
 	objects, err := deploy.Objects(deploy.Options{Folder: deploy.Local})
 	require.NoError(t, err)
