@@ -136,7 +136,7 @@ func TestAMissingKindIsNamedAndPickedUpWhenItAppears(t *testing.T) {
 	t.Cleanup(func() { _ = client.IgnoreAlreadyExists(w.Client.Create(context.Background(), fresh.DeepCopy())) })
 	require.NoError(t, w.Client.Delete(t.Context(), saved.DeepCopy()))
 	require.NoError(t, w.Controller.WaitLogged(t.Context(), `"scaledobjects.keda.sh"`, `"present":false`))
-	w.apply(sklearn("m", "s3://models/iris", "serving.kserve.io/autoscalerClass: keda") + "    scaleMetric: cpu\n    scaleTarget: 50\n")
+	w.apply(sklearn("m", "s3://models/iris", "serving.kserve.io/autoscalerClass: keda") + "    autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}\n")
 	w.says("m", servingv1beta1.PredictorReady, "scaledobjects.keda.sh", "install KEDA")
 	has(w, "m-predictor", &appsv1.Deployment{}, nil)
 
