@@ -75,10 +75,7 @@ type Ref struct {
 
 // Schemes returns the schemes that are known, in the order in which messages list them.
 func Schemes() []string {
-	return []string{
-		"s3", "gs", "hf", "pvc", "oci", "oci+native", "oci+modelcar", "oci+fetch", "https", "http", "file",
-		"hdfs", "webhdfs", "abfs", "abfss", "modelscope", "git+https",
-	}
+	return append(BuiltInSchemes(), "abfs", "abfss", "modelscope", "git+https")
 }
 
 // Parse reads a URI. A text without "://" is a path of the file system. The error of a malformed URI says what its scheme needs.

@@ -117,7 +117,7 @@ func newWebhook(o Options, c client.WithWatch, log *zap.Logger) (*webhook, error
 func (w *webhook) routes(c client.Client, m *metrics) {
 	judge := &validation.Validator{Settings: w.world.settings, StorageContainers: w.world.storageContainers, Live: c}
 	pods := &podmutation.Mutator{Settings: w.world.settings, Live: c}
-	slots := review.NewSlots()
+	budget := review.NewBudget()
 	for _, route := range []struct {
 		path, name string
 		handle     review.Handler
@@ -131,7 +131,7 @@ func (w *webhook) routes(c client.Client, m *metrics) {
 		{PathRuntime, "servingruntimes", judge.Runtime()},
 	} {
 		w.mux.Handle(route.path, &review.Endpoint{
-			Handle: route.handle, Slots: slots, Observe: m.observer(route.name), Failure: w.failure(route.name),
+			Handle: route.handle, Budget: budget, Observe: m.observer(route.name), Failure: w.failure(route.name),
 		})
 	}
 }

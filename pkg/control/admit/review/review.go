@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,8 +35,11 @@ import (
 // MaxBody bounds a review: an API server takes objects of up to 3 MiB, and a review of a change holds two.
 const MaxBody = 8 << 20
 
-// maxConcurrent bounds how many reviews are read and answered at a time.
-const maxConcurrent = 64
+// Reviews share a budget of memory: each takes as much of it as its body is long, and a small one as much as its objects may need.
+const (
+	budget = 64 << 20
+	share  = 1 << 20
+)
 
 // longest is how long an answer may take when the API server does not say; it never waits longer than 30 s.
 const longest = 10 * time.Second
@@ -121,12 +125,20 @@ type Endpoint struct {
 	Observe func(operation, outcome string, took time.Duration)
 	// Failure is told about answers that could not be found and about panics. nil means nobody.
 	Failure func(request *admissionv1.AdmissionRequest, message string)
-	// Slots bounds concurrency over all endpoints that share it; nil means no bound.
-	Slots chan struct{}
+	// Budget bounds memory and concurrency over all endpoints that share it; nil means no bound.
+	Budget *semaphore.Weighted
 }
 
-// NewSlots makes the bound that endpoints share.
-func NewSlots() chan struct{} { return make(chan struct{}, maxConcurrent) }
+// NewBudget makes the bound that endpoints share.
+func NewBudget() *semaphore.Weighted { return semaphore.NewWeighted(budget) }
+
+// cost of reading and answering a review. Who does not say how long the body is pays for the longest.
+func cost(r *http.Request) int64 {
+	if r.ContentLength < 0 || r.ContentLength > MaxBody {
+		return MaxBody
+	}
+	return max(r.ContentLength, share)
+}
 
 type incoming struct {
 	metav1.TypeMeta `json:",inline"`
@@ -143,15 +155,13 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 	defer cancel()
-	if e.Slots != nil {
-		select {
-		case e.Slots <- struct{}{}:
-			defer func() { <-e.Slots }()
-		case <-ctx.Done():
+	if e.Budget != nil {
+		if e.Budget.Acquire(ctx, cost(r)) != nil {
 			e.observe("", OutcomeFailed, start)
 			http.Error(w, "too many admission reviews at a time; try again", http.StatusTooManyRequests)
 			return
 		}
+		defer e.Budget.Release(cost(r))
 	}
 	in, code, err := read(w, r)
 	if err != nil {

@@ -134,18 +134,22 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	require.NotContains(t, back.Response.Result.Message, "review_test.go")
 }
 
-func TestReviewsWaitForASlotAsLongAsTheAPIServerDoes(t *testing.T) {
+func TestReviewsWaitForMemoryAsLongAsTheAPIServerDoes(t *testing.T) {
 	t.Parallel()
-	slots := make(chan struct{}, 1)
-	slots <- struct{}{}
-	e := &review.Endpoint{Slots: slots, Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer { return review.Allowed() }}
-	request := httptest.NewRequest(http.MethodPost, "/x?timeout=10ms", strings.NewReader(rightReview))
-	recorder := httptest.NewRecorder()
-	e.ServeHTTP(recorder, request)
-	require.Equal(t, http.StatusTooManyRequests, recorder.Code)
-	<-slots
-	code, _, _ := ask(t, e, http.MethodPost, "application/json", rightReview)
-	require.Equal(t, http.StatusOK, code)
+	budget := review.NewBudget()
+	require.NoError(t, budget.Acquire(t.Context(), 63<<20))
+	e := &review.Endpoint{Budget: budget, Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer { return review.Allowed() }}
+	for name, body := range map[string]io.Reader{"long": strings.NewReader(strings.Repeat(" ", 2<<20)), "of no length": io.MultiReader(strings.NewReader(rightReview))} {
+		recorder := httptest.NewRecorder()
+		e.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/x?timeout=10ms", body))
+		require.Equal(t, http.StatusTooManyRequests, recorder.Code, name)
+	}
+	for range 3 {
+		code, _, _ := ask(t, e, http.MethodPost, "application/json", rightReview)
+		require.Equal(t, http.StatusOK, code, "a small one fits in, and gives back what it took")
+	}
+	budget.Release(63 << 20)
+	require.True(t, budget.TryAcquire(64<<20), "everything was given back")
 }
 
 func TestFailedKeepsTheCode(t *testing.T) {

@@ -76,6 +76,11 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 	}
 }
 
+// judged is a verdict for which nothing had to be read that could not be.
+func judged(faults field.ErrorList, warnings []serving.Warning) (field.ErrorList, []serving.Warning, error) {
+	return faults, warnings, nil
+}
+
 // Service answers for InferenceServices.
 //
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=clusterstoragecontainers,verbs=list
@@ -101,8 +106,7 @@ func (v *Validator) Service() review.Handler {
 		if err := v.Live.List(ctx, &list); err != nil {
 			return nil, nil, fmt.Errorf("list the ClusterStorageContainers, which say what sources there are: %w", err)
 		}
-		faults, warnings = check(list.Items)
-		return faults, warnings, nil
+		return judged(check(list.Items))
 	})
 }
 
@@ -123,11 +127,9 @@ func (v *Validator) Runtime() review.Handler {
 			}
 		}
 		if old != nil {
-			faults, warnings := now.ValidateUpdate(old, rules)
-			return faults, warnings, nil
+			return judged(now.ValidateUpdate(old, rules))
 		}
-		faults, warnings := now.Validate(rules)
-		return faults, warnings, nil
+		return judged(now.Validate(rules))
 	})
 }
 
@@ -145,11 +147,9 @@ func (v *Validator) ClusterRuntime() review.Handler {
 			}
 		}
 		if old != nil {
-			faults, warnings := now.ValidateUpdate(old, rules)
-			return faults, warnings, nil
+			return judged(now.ValidateUpdate(old, rules))
 		}
-		faults, warnings := now.Validate(rules)
-		return faults, warnings, nil
+		return judged(now.Validate(rules))
 	})
 }
 
@@ -166,11 +166,9 @@ func (v *Validator) gpus() []string {
 func (v *Validator) Graph() review.Handler {
 	return kindOf(servingv1alpha1.InferenceGraphKind, func(_ context.Context, now, old *servingv1alpha1.InferenceGraph) (field.ErrorList, []serving.Warning, error) {
 		if old != nil {
-			faults, warnings := now.ValidateUpdate(old)
-			return faults, warnings, nil
+			return judged(now.ValidateUpdate(old))
 		}
-		faults, warnings := now.Validate()
-		return faults, warnings, nil
+		return judged(now.Validate())
 	})
 }
 
@@ -178,8 +176,7 @@ func (v *Validator) Graph() review.Handler {
 func (v *Validator) TrainedModel() review.Handler {
 	return kindOf(servingv1alpha1.TrainedModelKind, func(_ context.Context, now, old *servingv1alpha1.TrainedModel) (field.ErrorList, []serving.Warning, error) {
 		if old != nil {
-			faults, warnings := now.ValidateUpdate(old)
-			return faults, warnings, nil
+			return judged(now.ValidateUpdate(old))
 		}
 		return now.Validate(), nil, nil
 	})
