@@ -49,7 +49,7 @@ func irisFromWeb(s *space) {
 	body, err := json.Marshal(v1Body(g))
 	require.NoError(s, err)
 	out := s.predict("iris", "-p", "grpc", "--grpc-address", s.door(s.T, s.throughService("iris").address), "-d", string(body))
-	require.Contains(s, strings.Join(strings.Fields(out), ""), `[1,1,0,2,2]`)
+	require.Contains(s, strings.Join(strings.Fields(out), ""), `"int64_contents":["1","1","0","2","2"]`)
 }
 
 // allSamples applies what the README shows, in the namespace that it uses.

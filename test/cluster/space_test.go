@@ -6,6 +6,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,7 +48,8 @@ type space struct {
 func (w *world) space(t *testing.T) *space {
 	t.Helper()
 	sentence := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
-	s := &space{T: t, world: w, ns: strings.Trim(strings.ToLower(strings.ReplaceAll(sentence, "_", "-"))[:min(len(sentence), 30)], "-")}
+	word := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(sentence), "-")
+	s := &space{T: t, world: w, ns: strings.Trim(word[:min(len(word), 30)], "-")}
 	if w.keep {
 		s.ns += "-" + strconv.FormatInt(time.Now().Unix()%100000, 36)
 	}

@@ -48,7 +48,7 @@ func imageNotThere(s *space) {
 	s.healed("pictureless", model("pictureless", iris))
 }
 
-// An initializer of 4Mi is killed while it fetches, drop by drop. Of the containers that can fetch a URI the first by name is taken.
+// An initializer of 1Mi is killed while it fetches, drop by drop. Of the containers that can fetch a URI the first by name is taken.
 func hungryInitializer(s *space) {
 	s.apply(`
 apiVersion: serving.kserve.io/v1alpha1
@@ -58,11 +58,11 @@ spec:
   container:
     name: storage-initializer
     image: kserve-go/storage-initializer:latest
-    resources: {requests: {memory: 4Mi, cpu: 10m}, limits: {memory: 4Mi, cpu: "1"}}
+    resources: {requests: {memory: 1Mi, cpu: 10m}, limits: {memory: 1Mi, cpu: "1"}}
   supportedUriFormats: [{prefix: "s3://slow/"}]
 `)
 	s.apply(model("hungry", "s3://slow/iris"))
-	s.tells("hungry", trouble{message: []string{"OOMKilled", "4Mi"}, state: servingv1beta1.FailedToLoad, exit: 137})
+	s.tells("hungry", trouble{message: []string{"OOMKilled", "1Mi"}, state: servingv1beta1.FailedToLoad, exit: 137})
 	s.healed("hungry", model("hungry", iris))
 	_, err := s.kubectl(s.Context(), "", "delete", "clusterstoragecontainer", "a-small-one")
 	require.NoError(s, err)
