@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -40,19 +43,24 @@ func (w *world) consistsOf(want map[string]int) {
 	})
 }
 
-// withSettings changes one key of the operator's ConfigMap until the test ends.
-func (w *world) withSettings(key, text string) {
+// withSetting changes one field of a document of the operator's ConfigMap until the test ends.
+func (w *world) withSetting(key, field string, value any) {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{}
 	name := client.ObjectKey{Namespace: cluster.System, Name: "inferenceservice-config"}
 	require.NoError(w.t, w.Client.Get(w.t.Context(), name, cm))
+	before := cm.Data[key]
+	var fields map[string]any
+	require.NoError(w.t, json.Unmarshal([]byte(before), &fields))
+	fields[field] = value
+	after, err := json.Marshal(fields)
+	require.NoError(w.t, err)
 	put := func(text string) {
 		require.NoError(w.t, w.Client.Get(context.Background(), name, cm))
 		cm.Data[key] = text
 		require.NoError(w.t, w.Client.Update(context.Background(), cm))
 	}
-	before := cm.Data[key]
-	put(text)
+	put(string(after))
 	w.t.Cleanup(func() { put(before) })
 }
 
@@ -60,7 +68,7 @@ func (w *world) withSettings(key, text string) {
 func TestEveryKindIsMadeChangedAndPruned(t *testing.T) {
 	const mode = "serving.kserve.io/deploymentMode"
 	cases := map[string]struct {
-		ingress     string
+		gateway     bool
 		annotations []string
 		predictor   string
 		wants       map[string]int
@@ -70,7 +78,7 @@ func TestEveryKindIsMadeChangedAndPruned(t *testing.T) {
 			wants:       map[string]int{"serving.knative.dev/Service": 1, "Service": 1, "networking.istio.io/VirtualService": 1},
 		},
 		"gateway": {
-			ingress:     `{"enableGatewayApi": true, "kserveIngressGateway": "kserve/ingress", "ingressDomain": "example.com", "urlScheme": "http"}`,
+			gateway:     true,
 			annotations: []string{mode + ": Standard"},
 			wants: map[string]int{
 				"apps/Deployment": 1, "Service": 1, "autoscaling/HorizontalPodAutoscaler": 1, "gateway.networking.k8s.io/HTTPRoute": 2,
@@ -96,8 +104,8 @@ func TestEveryKindIsMadeChangedAndPruned(t *testing.T) {
 		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			if c.ingress != "" {
-				w.withSettings("ingress", c.ingress)
+			if c.gateway {
+				w.withSetting("ingress", "enableGatewayApi", true)
 			}
 			text := "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata:\n  name: m\n  annotations:\n    " +
 				strings.Join(c.annotations, "\n    ") + "\nspec:\n  predictor:\n    model: {modelFormat: {name: sklearn}, storageUri: \"s3://models/iris\"}" + c.predictor
@@ -115,4 +123,57 @@ func TestEveryKindIsMadeChangedAndPruned(t *testing.T) {
 			w.consistsOf(map[string]int{})
 		})
 	}
+}
+
+func TestCredentialsAreReadWhereAServiceNamesThem(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.Client.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: cluster.System, Name: "authorities"}, Data: map[string]string{"cabundle.crt": "x"},
+	}))
+	t.Cleanup(func() {
+		require.NoError(t, w.Client.Delete(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.System, Name: "authorities"}}))
+	})
+	w.withSetting("storageInitializer", "caBundleConfigMapName", "authorities")
+	w.apply(
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: s3}\nstringData: {AWS_ACCESS_KEY_ID: a, AWS_SECRET_ACCESS_KEY: b}",
+		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\nsecrets: [{name: s3}]",
+		sklearn("m", "s3://models/iris")+"    serviceAccountName: sa\n    logger: {mode: all, url: 'http://logs.example.com'}\n",
+	)
+	w.ready("m")
+	// Several sources are fetched by the template itself, which the controller makes.
+	several := strings.Replace(sklearn("several", "x"), "      storageUri: x\n", "", 1)
+	w.apply(several + "    serviceAccountName: sa\n    storageUris: [{uri: 's3://models/a', mountPath: /mnt/models/a}, {uri: 's3://models/b', mountPath: /mnt/models/b}]\n")
+	has(w, "several-predictor", &appsv1.Deployment{}, func(d *appsv1.Deployment) error {
+		if !strings.Contains(fmt.Sprint(d.Spec.Template.Spec.InitContainers), "AWS_SECRET_ACCESS_KEY") {
+			return fmt.Errorf("the init containers are %v", d.Spec.Template.Spec.InitContainers)
+		}
+		return nil
+	})
+	has(w, "global-ca-bundle", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) error {
+		if cm.Data["cabundle.crt"] != "x" {
+			return fmt.Errorf("it holds %v", cm.Data)
+		}
+		return nil
+	})
+	d := has(w, "m-predictor", &appsv1.Deployment{}, nil)
+	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: d.Spec.Template.Spec}
+	pod.Name, pod.Namespace = "p", w.ns
+	require.NoError(t, w.Client.Create(t.Context(), pod, client.DryRunAll))
+	var names []string
+	for _, c := range pod.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	require.Contains(t, names, "agent")
+	require.Contains(t, fmt.Sprint(pod.Spec.InitContainers[0].Env), "AWS_SECRET_ACCESS_KEY")
+}
+
+func TestTheModelsOfAServerForManyAreListed(t *testing.T) {
+	w := newWorld(t)
+	w.apply(strings.Replace(strings.Replace(sklearnRuntime, "name: sk}", "name: many}", 1), "spec:\n", "spec:\n  multiModel: true\n", 1),
+		"apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata:\n  name: m\n  annotations: {serving.kserve.io/deploymentMode: Standard}\n"+
+			"spec:\n  predictor:\n    model: {modelFormat: {name: sklearn}, runtime: many}\n")
+	has(w, "modelconfig-m-0", &corev1.ConfigMap{}, nil)
+	w.ready("m")
+	w.change(w.service("m"), `{"metadata": {"annotations": {"serving.kserve.io/stop": "true"}}}`)
+	gone(w, "modelconfig-m-0", &corev1.ConfigMap{})
 }

@@ -55,7 +55,7 @@ func ServiceOf(o client.Object) []string {
 // +kubebuilder:rbac:groups=serving.knative.dev,resources=services,verbs=get;list;watch
 // +kubebuilder:rbac:groups=keda.sh,resources=scaledobjects,verbs=get;list;watch
 // +kubebuilder:rbac:groups=opentelemetry.io,resources=opentelemetrycollectors,verbs=get;list;watch
-// +kubebuilder:rbac:groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=list;watch
 func (g *Gatherer) Children(ctx context.Context, namespace string, owner types.UID) (*plan.Children, error) {
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingFields{IndexController: string(owner)}, client.UnsafeDisableDeepCopy}
 	children := &plan.Children{}
@@ -97,7 +97,7 @@ func (g *Gatherer) Children(ctx context.Context, namespace string, owner types.U
 
 // Pods are those that carry the name of the service. They belong to the cache, which keeps only what a status is made from.
 //
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 func (g *Gatherer) Pods(ctx context.Context, namespace, service string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := g.Cache.List(ctx, &pods, client.InNamespace(namespace), client.MatchingFields{IndexService: service}, client.UnsafeDisableDeepCopy)

@@ -42,7 +42,7 @@ type Gatherer struct {
 
 // Service reads what the plan of one service is made from. The service has its defaults; the children are those it has now.
 //
-// +kubebuilder:rbac:groups=serving.kserve.io,resources=servingruntimes;clusterservingruntimes;clusterstoragecontainers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=servingruntimes;clusterservingruntimes;clusterstoragecontainers,verbs=list;watch
 func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*plan.Snapshot, error) {
 	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children)}
 	var (

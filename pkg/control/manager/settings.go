@@ -21,7 +21,7 @@ const reasonBadSettings = "InvalidSettings"
 
 // settingsHandler reads the operator's ConfigMap whenever it changes; a new value concerns every service.
 //
-// +kubebuilder:rbac:groups="",namespace=kserve,resources=configmaps,resourceNames=inferenceservice-config,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=kserve,resources=configmaps,resourceNames=inferenceservice-config,verbs=list;watch
 func (c *controllers) settingsHandler() handler.EventHandler {
 	take := func(ctx context.Context, o client.Object, q queue) {
 		cm, ok := o.(*corev1.ConfigMap)

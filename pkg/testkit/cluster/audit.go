@@ -31,6 +31,8 @@ type Request struct {
 	Code int
 	// Forbidden says that the roles did not allow it. (Admission answers 403 as well.)
 	Forbidden bool
+	// Lists says that a watch began with what is there: a list and a watch in one, which older servers do not have.
+	Lists bool
 	// DryRun says that nothing was to be stored.
 	DryRun bool
 	Time   time.Time
@@ -122,6 +124,7 @@ func (e *auditEvent) request() Request {
 	r := Request{
 		User: strings.TrimPrefix(e.User.Username, accountPrefix), Verb: e.Verb, Code: e.ResponseStatus.Code, Time: e.StageTimestamp,
 		Forbidden: e.Annotations["authorization.k8s.io/decision"] == "forbid", DryRun: strings.Contains(e.RequestURI, "dryRun=All"),
+		Lists: e.Verb == "list" || strings.Contains(e.RequestURI, "sendInitialEvents=true"),
 	}
 	if ref := e.ObjectRef; ref != nil {
 		r.Resource, r.Subresource, r.Namespace, r.Name, r.Group = ref.Resource, ref.Subresource, ref.Namespace, ref.Name, ref.APIGroup
@@ -198,6 +201,9 @@ func (g grant) covers(r Request) bool {
 	verb := r.Verb
 	if g.verb == "create" && verb == "patch" && r.Code == http.StatusCreated {
 		verb = "create" // an apply that finds nothing needs both
+	}
+	if g.verb == "list" && r.Lists {
+		verb = "list"
 	}
 	return r.Group == g.group && r.Kind() == g.resource && verb == g.verb && (len(g.names) == 0 || slices.Contains(g.names, r.Name))
 }

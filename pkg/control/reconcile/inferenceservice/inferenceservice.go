@@ -74,7 +74,7 @@ type attempt struct {
 
 // Reconcile implements reconcile.Reconciler.
 //
-// +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices/status,verbs=patch
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	st, fault := r.Settings.Current()
