@@ -76,9 +76,10 @@ type Keeper struct {
 	missing   string
 	rotations uint64
 
-	trustedSince map[string]time.Time // by the authority's serial: since when every configuration has it; of Run only
-	trusted      []*x509.Certificate  // authorities of the last good material; of Run only
-	said         string               // last complaint that was logged; of Run only
+	settling string              // serial of the authority that every configuration has; of Run only
+	since    time.Time           // since when; of Run only
+	trusted  []*x509.Certificate // authorities of the last good material; of Run only
+	said     string              // last complaint that was logged; of Run only
 }
 
 // New prepares a keeper; it does no I/O.
@@ -94,7 +95,7 @@ func New(c client.WithWatch, o Options, log *zap.Logger) (*Keeper, error) {
 	}
 	k := &Keeper{
 		options: o, names: append(serviceNames(o.Service, o.Namespace), o.Hosts...), client: c, log: log,
-		wake: make(chan struct{}, 1), missing: "the certificate's Secret was not read yet", trustedSince: map[string]time.Time{},
+		wake: make(chan struct{}, 1), missing: "the certificate's Secret was not read yet",
 	}
 	var err error
 	k.secret, err = follow.New[*corev1.Secret](c, follow.Target{
@@ -291,13 +292,10 @@ func (k *Keeper) choose(m *material, told bool, now time.Time) (again time.Durat
 		if !told {
 			return k.options.Settle
 		}
-		id := m.authorities[0].SerialNumber.String()
-		since, ok := k.trustedSince[id]
-		if !ok {
-			clear(k.trustedSince)
-			since, k.trustedSince[id] = now, now
+		if id := m.authorities[0].SerialNumber.String(); id != k.settling {
+			k.settling, k.since = id, now
 		}
-		if wait := k.options.Settle - now.Sub(since); wait > 0 && wait <= k.options.Settle {
+		if wait := k.options.Settle - now.Sub(k.since); wait > 0 && wait <= k.options.Settle {
 			return wait
 		}
 	}
