@@ -39,7 +39,7 @@ build: ## Build the seven static binaries into bin/ and print their sizes
 
 .PHONY: local-cluster
 local-cluster: ## Build the local cluster (local/) into the user cache and print its path: 25 minutes the first time, at once when nothing changed
-	@go run ./pkg/cli/cluster/binary/cmd
+	@go run ./pkg/cli/cluster/binary/cmd/local-cluster
 
 .PHONY: images
 images: build ## Write an OCI image layout of every binary into IMAGES_DIR/<binary>, and print their digests and sizes

@@ -16,11 +16,11 @@ import (
 // Bucket is the bucket that the samples' storageUris name: s3://kserve-samples/iris is models/iris.
 const Bucket = "kserve-samples"
 
-//go:embed cluster models
+//go:embed cluster models store
 var files embed.FS
 
 // Store is the bucket as objects of a cluster.
-func Store() []byte { return read("cluster/store.yaml") }
+func Store() []byte { return read("store/store.yaml") }
 
 // Access is what a namespace needs so that its services can read the bucket.
 func Access() []byte { return read("cluster/s3.yaml") }

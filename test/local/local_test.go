@@ -127,7 +127,7 @@ func TestAFirstLook(t *testing.T) {
 	if os.Getenv(enabled) == "" {
 		t.Skip("needs a cluster: make test-cluster")
 	}
-	dir, err := os.MkdirTemp("", "kl") // short: sockets lie in it
+	dir, err := os.MkdirTemp("", "kl") //nolint:usetesting // short: sockets lie in it
 	require.NoError(t, err)
 	p := &person{T: t, state: filepath.Join(dir, "s"), home: filepath.Join(dir, "h"), images: filepath.Join(dir, "i")}
 	require.NoError(t, os.Mkdir(p.home, 0o755))

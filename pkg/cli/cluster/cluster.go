@@ -99,7 +99,8 @@ func (t *Target) call(ctx context.Context, streams output.Streams, command strin
 		return err
 	}
 	// What a terminal sends reaches it by itself; it must not be killed while it ends in order.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, append([]string{command, "--name=" + p.Name, "--state=" + p.Root}, args...)...)
+	args = append([]string{command, "--name=" + p.Name, "--state=" + p.Root}, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // the cluster's own program
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.Err
 	if os.Getenv(kubectlCache) == "" {
 		cmd.Env = append(os.Environ(), kubectlCache+"="+filepath.Join(p.Dir(), "kubectl"))

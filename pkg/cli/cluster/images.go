@@ -27,7 +27,9 @@ const (
 )
 
 // needed are the images without which nothing can be served.
-var needed = []string{"controller", "webhook", "storage-initializer", "model-server"}
+func needed() []string {
+	return []string{"controller", "webhook", "storage-initializer", "model-server"}
+}
 
 // loaded is an image that the cluster has.
 type loaded struct {
@@ -87,9 +89,9 @@ func layouts(dir string) ([]loaded, error) {
 		}
 		found = append(found, loaded{Ref: imagePrefix + "/" + e.Name() + ":" + imageTag, Digest: digest, dir: layout})
 	}
-	for _, name := range needed {
+	for _, name := range needed() {
 		if !slices.ContainsFunc(found, func(l loaded) bool { return filepath.Base(l.dir) == name }) {
-			return nil, fmt.Errorf("%s has no image layout of %s; it needs those of %s (`make images` makes them)", dir, name, strings.Join(needed, ", "))
+			return nil, fmt.Errorf("%s has no image layout of %s; it needs those of %s (`make images` makes them)", dir, name, strings.Join(needed(), ", "))
 		}
 	}
 	return found, nil
@@ -119,7 +121,7 @@ func layoutDigest(dir string) (string, error) {
 func loadAll(ctx context.Context, program string, p *record.Place, images []loaded) error {
 	for _, i := range images {
 		var said bytes.Buffer
-		cmd := exec.CommandContext(ctx, program, "load", "--name="+p.Name, "--state="+p.Root, i.Ref, i.dir)
+		cmd := exec.CommandContext(ctx, program, "load", "--name="+p.Name, "--state="+p.Root, i.Ref, i.dir) //nolint:gosec // the cluster's own program
 		cmd.Stderr = &said
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("load image %s: %w: %s", i.Ref, err, bytes.TrimSpace(said.Bytes()))

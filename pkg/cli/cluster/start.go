@@ -50,7 +50,7 @@ func (s *starter) start(ctx context.Context) (*record.Record, error) {
 		return nil, fmt.Errorf("open the cluster's output: %w", err)
 	}
 	defer out.Close()
-	cmd := exec.Command(s.program, append([]string{"up", "--name=" + s.place.Name, "--state=" + s.place.Root}, s.args...)...) //nolint:noctx // it outlives ctx
+	cmd := exec.Command(s.program, append([]string{"up", "--name=" + s.place.Name, "--state=" + s.place.Root}, s.args...)...) //nolint:noctx,gosec // it outlives ctx; the cluster's own program
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the end of the terminal is not its end
@@ -60,20 +60,23 @@ func (s *starter) start(ctx context.Context) (*record.Record, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	r, err := s.follow(ctx, ended)
-	if err == nil {
-		return r, nil
+	if err != nil {
+		s.stop(ctx, cmd.Process)
+		return nil, err
 	}
-	select {
-	case <-ended:
-	default:
-		_ = cmd.Process.Signal(syscall.SIGTERM) // an ended one needs no signal
-		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
-		defer cancel()
-		if s.place.WaitFree(wait) != nil {
-			_ = cmd.Process.Kill()
-		}
+	return r, nil
+}
+
+// stop ends a cluster that was given up on; one that has ended by itself needs nothing.
+func (s *starter) stop(ctx context.Context, p *os.Process) {
+	if p.Signal(syscall.SIGTERM) != nil {
+		return
 	}
-	return nil, err
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
+	defer cancel()
+	if s.place.WaitFree(wait) != nil {
+		_ = p.Kill() // it had its time
+	}
 }
 
 var progressLine = regexp.MustCompile(`^ *\d+\.\d+s (.*)$`)
@@ -98,7 +101,6 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			if over == nil {
 				over = errors.New("it ended")
 			}
-			ended <- over // whoever asks next
 		case <-ctx.Done():
 			return nil, fmt.Errorf("start the cluster: %w", ctx.Err())
 		case <-limit.C:

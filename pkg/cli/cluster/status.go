@@ -52,13 +52,23 @@ type Service struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// The Deployments of KServe itself, by what a person calls them.
-var (
-	roles     = map[string]string{"controller": "kserve-controller-manager", "webhook": "kserve-webhook-server"}
+const (
+	systemNamespace = "kserve"
+	// roleLabel of a pod is the name of the process of KServe that it runs.
 	roleLabel = "control-plane"
 )
 
-const systemNamespace = "kserve"
+// deploymentOf is the Deployment of one of KServe's own processes, by what a person calls it.
+func deploymentOf(role string) (string, bool) {
+	switch role {
+	case "controller":
+		return "kserve-controller-manager", true
+	case "webhook":
+		return "kserve-webhook-server", true
+	default:
+		return "", false
+	}
+}
 
 func statusCommand(t *Target, streams output.Streams) *cobra.Command {
 	format := output.Table
@@ -95,7 +105,7 @@ func readStatus(ctx context.Context, r *record.Record) (*Status, error) {
 		return nil, exit.Errorf(exit.Unreachable, "%w", err)
 	}
 	s.Controller, s.Webhook = s.process("controller"), s.process("webhook")
-	services, err := client.Resource(live.InferenceServices).List(ctx, metav1.ListOptions{})
+	services, err := client.Resource(live.InferenceServices()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return s, nil
 	}
@@ -156,8 +166,9 @@ func (s *Status) print(streams output.Streams) error {
 // process counts the pods of one of KServe's own processes.
 func (s *Status) process(role string) Process {
 	var p Process
+	name, _ := deploymentOf(role)
 	for _, pod := range s.Pods {
-		if pod.Namespace == systemNamespace && pod.Labels[roleLabel] == roles[role] {
+		if pod.Namespace == systemNamespace && pod.Labels[roleLabel] == name {
 			p.Pods++
 			if pod.Ready {
 				p.Ready++
@@ -196,7 +207,7 @@ func logsCommand(t *Target, streams output.Streams) *cobra.Command {
 			if _, _, err := t.running(); err != nil {
 				return err
 			}
-			if name, ok := roles[of]; ok {
+			if name, ok := deploymentOf(of); ok {
 				of, namespace = "deployment/"+name, systemNamespace
 			}
 			kubectl := []string{"logs", of, "--namespace=" + namespace, fmt.Sprintf("--follow=%t", follow), fmt.Sprintf("--previous=%t", previous), fmt.Sprintf("--tail=%d", tail)}

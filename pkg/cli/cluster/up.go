@@ -74,7 +74,7 @@ func up(ctx context.Context, t *Target, o UpOptions, streams output.Streams) err
 	if err != nil {
 		return err
 	}
-	r, done, err := started(ctx, t, p, o, images, say)
+	r, done, err := (&launch{target: t, place: p, options: o, images: images, say: say}).started(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,18 @@ func (o *UpOptions) images() ([]loaded, error) {
 	return images, nil
 }
 
+// launch is one start of a cluster.
+type launch struct {
+	target  *Target
+	place   *record.Place
+	options UpOptions
+	images  []loaded
+	say     *steps
+}
+
 // started returns the running cluster, started if need be, and what waits until its images are loaded.
-func started(ctx context.Context, t *Target, p *record.Place, o UpOptions, images []loaded, say *steps) (*record.Record, func() error, error) {
+func (l *launch) started(ctx context.Context) (*record.Record, func() error, error) {
+	t, p, o, images, say := l.target, l.place, l.options, l.images, l.say
 	path, err := t.program(ctx, p)
 	if err != nil {
 		return nil, nil, err

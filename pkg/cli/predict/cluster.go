@@ -117,9 +117,9 @@ func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return exit.Errorf(exit.Usage, "%w", err)
 	}
-	kind, resource, name := "InferenceService", live.InferenceServices, o.Model
+	kind, resource, name := "InferenceService", live.InferenceServices(), o.Model
 	if o.Graph {
-		kind, resource = "InferenceGraph", live.InferenceGraphs
+		kind, resource = "InferenceGraph", live.InferenceGraphs()
 		if ns, n, ok := strings.Cut(o.Model, "/"); ok {
 			o.Cluster.Namespace, name = ns, n
 		}

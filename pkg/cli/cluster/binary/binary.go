@@ -4,7 +4,7 @@
 // Package binary finds and builds kserve-cluster, the Kubernetes of one binary whose sources are local/: the build target and the
 // look-up name it by the same hash of everything that its build reads.
 //
-// Called by: cli/cluster, which starts it; cli/cluster/binary/cmd, which is `make local-cluster`.
+// Called by: cli/cluster, which starts it; the program in its folder cmd, which is `make local-cluster`.
 // Next: local/, which is a module of its own and is never imported.
 package binary
 

@@ -36,7 +36,7 @@ func Build(ctx context.Context, root, cache string, w io.Writer) (string, error)
 			return "", err
 		}
 	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
+	if err := os.MkdirAll(cache, 0o755); err != nil { //nolint:gosec // programs are for all to run
 		return "", fmt.Errorf("make the cache folder: %w", err)
 	}
 	for range maxRounds {
@@ -69,7 +69,7 @@ func Build(ctx context.Context, root, cache string, w io.Writer) (string, error)
 
 // buildLocked lets one build run at a time, over all checkouts: two at once take longer than one after the other.
 func (s *Sources) buildLocked(ctx context.Context, cache string, w io.Writer) error {
-	lock, err := os.OpenFile(filepath.Join(cache, "build.lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	lock, err := os.OpenFile(filepath.Join(cache, "build.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the build lock: %w", err)
 	}
@@ -112,7 +112,7 @@ func waitForLock(ctx context.Context, lock *os.File, w io.Writer) error {
 }
 
 func (s *Sources) build(ctx context.Context, path string, w io.Writer) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as above
 		return fmt.Errorf("make the folder of the binary: %w", err)
 	}
 	total := s.packages(ctx)

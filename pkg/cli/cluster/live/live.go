@@ -24,16 +24,19 @@ import (
 // ServingGroup is the API group of KServe.
 const ServingGroup = "serving.kserve.io"
 
-// The kinds that answer requests.
-var (
-	InferenceServices = schema.GroupVersionResource{Group: ServingGroup, Version: "v1beta1", Resource: "inferenceservices"}
-	InferenceGraphs   = schema.GroupVersionResource{Group: ServingGroup, Version: "v1alpha1", Resource: "inferencegraphs"}
-)
+// InferenceServices are where the services are stored.
+func InferenceServices() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: ServingGroup, Version: "v1beta1", Resource: "inferenceservices"}
+}
 
-var (
-	pods   = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	events = schema.GroupVersionResource{Version: "v1", Resource: "events"}
-)
+// InferenceGraphs are where the graphs are stored.
+func InferenceGraphs() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: ServingGroup, Version: "v1alpha1", Resource: "inferencegraphs"}
+}
+
+func core(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
+}
 
 const clientQPS = 200
 
@@ -110,7 +113,7 @@ type Pod struct {
 
 // Pods reads the pods of a namespace, or of all, sorted.
 func Pods(ctx context.Context, client dynamic.Interface, namespace string) ([]Pod, error) {
-	all, err := client.Resource(pods).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	all, err := client.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
@@ -179,7 +182,7 @@ func text(o map[string]any, fields ...string) string {
 
 // Warnings are the newest events of a namespace that tell of trouble, the newest first, each sentence once.
 func Warnings(ctx context.Context, client dynamic.Interface, namespace string, most int) ([]string, error) {
-	all, err := client.Resource(events).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
+	all, err := client.Resource(core("events")).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}

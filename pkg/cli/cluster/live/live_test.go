@@ -51,7 +51,7 @@ func TestWhyAServiceIsNotReady(t *testing.T) {
 }
 
 func TestPodsAndWarningsOfANamespace(t *testing.T) {
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{pods: "PodList", events: "EventList"},
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{core("pods"): "PodList", core("events"): "EventList"},
 		object(t, `{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: team}, status: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 2}]}}`),
 		object(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: team}}`), object(t, `{apiVersion: v1, kind: Pod, metadata: {name: c, namespace: other}}`),
 		object(t, `{apiVersion: v1, kind: Event, metadata: {name: old, namespace: team}, type: Warning, message: old, lastTimestamp: "2026-01-01T00:00:00Z", involvedObject: {kind: Pod, name: a}}`),

@@ -1,7 +1,7 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cmd is `make local-cluster`: it builds the cluster binary of this checkout unless the cache has it, and prints its path.
+// Command local-cluster is `make local-cluster`: it builds the cluster binary of this checkout unless the cache has it, and prints its path.
 package main
 
 import (
