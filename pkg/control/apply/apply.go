@@ -179,28 +179,32 @@ func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 			return nil, err
 		}
 	}
+	w, err := wishOf(want)
+	if err != nil {
+		return there, p.failed(VerbApply, want, err)
+	}
 	if there == nil {
-		return p.write(ctx, want, nil)
+		return p.write(ctx, w, nil)
 	}
 	if there.GetDeletionTimestamp() != nil {
 		return there, &plan.Waiting{Reason: ReasonWaiting, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}
 	}
-	return p.keep(ctx, want, there)
+	return p.keep(ctx, w, there)
 }
 
 // keep decides whether an object that is there and ours has to be written.
-func (p *pass) keep(ctx context.Context, want, there plan.Object) (plan.Object, error) {
-	c, err := p.memory.compare(p.w.Owner.UID, want, there)
+func (p *pass) keep(ctx context.Context, want *wish, there plan.Object) (plan.Object, error) {
+	v, err := p.memory.compare(p.w.Owner.UID, want, there)
 	if err != nil {
-		return there, p.failed(VerbApply, want, err)
+		return there, p.failed(VerbApply, want.Object, err)
 	}
-	if c.verdict == unsure {
-		if c.verdict, err = p.ask(ctx, want, there); err != nil {
-			return there, p.failed(VerbDryRun, want, err)
+	if v == unsure {
+		if v, err = p.ask(ctx, want, there); err != nil {
+			return there, p.failed(VerbDryRun, want.Object, err)
 		}
 	}
-	if c.verdict == same {
-		p.memory.learn(p.w.Owner.UID, want, there, c.hash)
+	if v == same {
+		p.memory.learn(p.w.Owner.UID, want, there)
 		return there, nil
 	}
 	after, err := p.write(ctx, want, there)

@@ -4,12 +4,15 @@
 package apply
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"strconv"
 	"sync"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,53 +34,67 @@ type entry struct {
 	version string // resourceVersion of what was there
 }
 
-// comparison is the verdict on one object.
-type comparison struct {
-	verdict verdict
-	hash    uint64
-}
-
 var seed = maphash.MakeSeed()
 
-// hashOf is a hash of what is wanted.
-func hashOf(want plan.Object) (uint64, error) {
-	raw, err := json.Marshal(want)
+// wish is what is wanted as it is sent, and a hash of it.
+type wish struct {
+	plan.Object
+	body []byte
+	hash uint64
+}
+
+func wishOf(o plan.Object) (*wish, error) {
+	body, err := bodyOf(o)
 	if err != nil {
-		return 0, fmt.Errorf("write JSON: %w", err)
+		return nil, err
 	}
-	return maphash.Bytes(seed, raw), nil
+	return &wish{Object: o, body: body, hash: maphash.Bytes(seed, body)}, nil
+}
+
+// bodyOf is the JSON of an object without its status.
+func bodyOf(o plan.Object) ([]byte, error) {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		if _, ok := u.Object["status"]; ok {
+			u = u.DeepCopy()
+			delete(u.Object, "status")
+		}
+		return u.MarshalJSON()
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	// Go writes the fields of a struct in their order, and the last of every built-in kind is its status, which is empty here.
+	if i := bytes.LastIndex(raw, []byte(`,"status":{`)); i > 0 {
+		raw = append(raw[:i], '}')
+	}
+	return raw, nil
 }
 
 // compare looks whether an object has to be written.
-func (m *memory) compare(owner string, want, there plan.Object) (comparison, error) {
-	hash, err := hashOf(want)
-	if err != nil {
-		return comparison{}, err
-	}
-	c := comparison{hash: hash}
-	known, ok := m.get(owner, keyOf(want))
-	if ok && known.want == hash {
+func (m *memory) compare(owner string, want *wish, there plan.Object) (verdict, error) {
+	known, ok := m.get(owner, keyOf(want.Object))
+	if ok && known.want == want.hash {
 		if !newer(there.GetResourceVersion(), known.version) {
-			return c, nil
+			return same, nil
 		}
 		have, err := fingerprint(there)
 		if err != nil {
-			return c, err
+			return differs, err
 		}
 		if have == known.have {
-			return c, nil
+			return same, nil
 		}
 	}
-	wanted, err := treeOf(want)
+	wanted, err := treeOf(want.Object)
 	if err != nil {
-		return c, err
+		return differs, err
 	}
 	have, err := treeOf(there)
 	if err != nil {
-		return c, err
+		return differs, err
 	}
-	c.verdict = judge(wanted, have, ownFields(there), ruleOf(keyOf(want).GroupKind))
-	return c, nil
+	return judge(wanted, have, ownFields(there), ruleOf(keyOf(want.Object).GroupKind)), nil
 }
 
 // newer says that a version comes after another. Versions of one kind are numbers that grow.
@@ -99,16 +116,25 @@ func fingerprint(there plan.Object) (uint64, error) {
 		_, _ = h.WriteString(strconv.FormatInt(g, 10))
 		return h.Sum64(), nil
 	}
-	tree, err := treeOf(there)
-	if err != nil {
-		return 0, err
-	}
-	raw, err := json.Marshal(tree["spec"])
+	raw, err := json.Marshal(specOf(there))
 	if err != nil {
 		return 0, fmt.Errorf("write JSON: %w", err)
 	}
 	_, _ = h.Write(raw)
 	return h.Sum64(), nil
+}
+
+// specOf is the spec of an object whose changes Kubernetes does not number.
+func specOf(o plan.Object) any {
+	switch o := o.(type) {
+	case *corev1.Service:
+		return o.Spec
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return o.Spec
+	case *unstructured.Unstructured:
+		return o.Object["spec"]
+	}
+	return o
 }
 
 func (m *memory) get(owner string, k key) (entry, bool) {
@@ -119,9 +145,10 @@ func (m *memory) get(owner string, k key) (entry, bool) {
 }
 
 // learn remembers that an object is as wanted. What was learned from a newer version stays.
-func (m *memory) learn(owner string, want, there plan.Object, hash uint64) {
-	known, ok := m.get(owner, keyOf(want))
-	if ok && known.want == hash && !newer(there.GetResourceVersion(), known.version) {
+func (m *memory) learn(owner string, want *wish, there plan.Object) {
+	k := keyOf(want.Object)
+	known, ok := m.get(owner, k)
+	if ok && known.want == want.hash && !newer(there.GetResourceVersion(), known.version) {
 		return
 	}
 	have, err := fingerprint(there)
@@ -136,7 +163,7 @@ func (m *memory) learn(owner string, want, there plan.Object, hash uint64) {
 	if m.by[owner] == nil {
 		m.by[owner] = map[key]entry{}
 	}
-	m.by[owner][keyOf(want)] = entry{want: hash, have: have, version: there.GetResourceVersion()}
+	m.by[owner][k] = entry{want: want.hash, have: have, version: there.GetResourceVersion()}
 }
 
 func (m *memory) drop(owner string, k key) {

@@ -5,7 +5,6 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"time"
@@ -88,56 +87,49 @@ func missingKind(o gather.Optional, role serving.ComponentRole) error {
 }
 
 // write applies an object; there is what it replaces, nil for a new one.
-func (p *pass) write(ctx context.Context, want, there plan.Object) (plan.Object, error) {
+func (p *pass) write(ctx context.Context, want *wish, there plan.Object) (plan.Object, error) {
 	if there != nil {
-		switch again, err := p.prepare(ctx, want, there); {
-		case err != nil:
+		if err := p.prepare(ctx, want.Object, there); err != nil {
 			return nil, err
-		case again:
-			there = nil
 		}
 	}
 	after, err := p.patch(ctx, want)
-	p.count(want, VerbApply)
+	p.count(want.Object, VerbApply)
 	if err != nil {
-		return nil, p.failed(VerbApply, want, err)
+		return nil, p.failed(VerbApply, want.Object, err)
 	}
-	hash, err := hashOf(want)
-	if err != nil {
-		return nil, p.failed(VerbApply, want, err)
-	}
-	p.memory.learn(p.w.Owner.UID, want, after, hash)
+	p.memory.learn(p.w.Owner.UID, want, after)
 	return after, nil
 }
 
 // prepare makes way for a write: fields that another controller wrote become ours, and a Service whose address cannot be changed is deleted.
-func (p *pass) prepare(ctx context.Context, want, there plan.Object) (deleted bool, err error) {
+func (p *pass) prepare(ctx context.Context, want, there plan.Object) error {
 	if s, ok := there.(*corev1.Service); ok && headless(want) != headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
 		uid := s.GetUID()
 		err := p.Client.Delete(ctx, s, client.Preconditions{UID: &uid})
 		p.count(want, VerbDelete)
 		if client.IgnoreNotFound(err) != nil {
-			return false, p.failed(VerbDelete, want, err)
+			return p.failed(VerbDelete, want, err)
 		}
-		return true, nil
+		return nil
 	}
 	if len(ownFields(there)) > 0 {
-		return false, nil
+		return nil
 	}
 	full := empty(want)
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), full); err != nil {
-		return false, p.failed("read", want, err)
+		return p.failed("read", want, err)
 	}
 	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(full, formerManagers, FieldManager)
 	if err != nil || upgrade == nil {
-		return false, nil //nolint:nilerr // fields that cannot be read are no reason not to write ours
+		return nil //nolint:nilerr // fields that cannot be read are no reason not to write ours
 	}
 	err = p.Client.Patch(ctx, full, client.RawPatch(types.JSONPatchType, upgrade))
 	p.count(want, VerbAdopt)
 	if err != nil {
-		return false, p.failed(VerbAdopt, want, err)
+		return p.failed(VerbAdopt, want, err)
 	}
-	return false, nil
+	return nil
 }
 
 func headless(o plan.Object) bool {
@@ -146,32 +138,23 @@ func headless(o plan.Object) bool {
 }
 
 // patch sends what is wanted and returns what the API server made of it.
-func (p *pass) patch(ctx context.Context, want plan.Object, more ...client.PatchOption) (plan.Object, error) {
-	tree, err := treeOf(want)
-	if err != nil {
-		return nil, err
-	}
-	delete(tree, "status")
-	body, err := json.Marshal(tree)
-	if err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
-	}
-	after := empty(want)
+func (p *pass) patch(ctx context.Context, want *wish, more ...client.PatchOption) (plan.Object, error) {
+	after := empty(want.Object)
 	after.SetName(want.GetName())
 	after.SetNamespace(want.GetNamespace())
 	options := append([]client.PatchOption{client.ForceOwnership, client.FieldOwner(FieldManager)}, more...)
-	if err := p.Client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
+	if err := p.Client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, want.body), options...); err != nil {
 		return nil, err
 	}
-	fillKindAs(after, want)
+	fillKindAs(after, want.Object)
 	return after, nil
 }
 
 // ask lets the API server say whether a write would change anything.
-func (p *pass) ask(ctx context.Context, want, there plan.Object) (verdict, error) {
+func (p *pass) ask(ctx context.Context, want *wish, there plan.Object) (verdict, error) {
 	would, err := p.patch(ctx, want, client.DryRunAll)
 	if p.Count != nil {
-		p.Count(want.GetObjectKind().GroupVersionKind().Kind, VerbDryRun)
+		p.Count(kindOf(want.Object).Kind, VerbDryRun)
 	}
 	if err != nil {
 		return differs, err
@@ -184,7 +167,7 @@ func (p *pass) ask(ctx context.Context, want, there plan.Object) (verdict, error
 	if err != nil {
 		return differs, err
 	}
-	for _, part := range ruleOf(keyOf(want).GroupKind).parts {
+	for _, part := range ruleOf(keyOf(want.Object).GroupKind).parts {
 		x, y := before[part], after[part]
 		if part == "metadata" {
 			x, y = described(x), described(y)
