@@ -5,6 +5,8 @@ package apply
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
 )
 
 // rule says which parts of a kind are kept up once an object is there.
@@ -30,7 +32,7 @@ func ruleOf(gk schema.GroupKind) rule {
 	switch gk {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
 		return rule{parts: spec, defaults: podDefaults}
-	case schema.GroupKind{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"}:
+	case gather.HTTPRoute.GroupKind():
 		return rule{parts: all, defaults: routeDefaults}
 	case schema.GroupKind{Kind: "Service"}, schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}:
 		return rule{parts: spec}
@@ -38,7 +40,7 @@ func ruleOf(gk schema.GroupKind) rule {
 		return rule{parts: all, open: []string{"behavior"}}
 	case schema.GroupKind{Kind: "ConfigMap"}:
 		return rule{never: true}
-	case schema.GroupKind{Group: "keda.sh", Kind: "ScaledObject"}, schema.GroupKind{Group: "opentelemetry.io", Kind: "OpenTelemetryCollector"}:
+	case gather.ScaledObject.GroupKind(), gather.OpenTelemetryCollector.GroupKind():
 		return rule{parts: spec}
 	default:
 		return rule{parts: all}
@@ -47,5 +49,5 @@ func ruleOf(gk schema.GroupKind) rule {
 
 // isScaler tells the kinds of which two on one workload would fight: the old one goes before the new one comes.
 func isScaler(gk schema.GroupKind) bool {
-	return gk.Group == "autoscaling" || gk.Group == "keda.sh"
+	return gk.Group == "autoscaling" || gk == gather.ScaledObject.GroupKind()
 }

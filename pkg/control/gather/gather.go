@@ -20,7 +20,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -166,15 +165,4 @@ func (g *Gatherer) readKnative(ctx context.Context, snap *plan.Snapshot) error {
 	}
 	snap.KnativeZeroInitialScale, snap.KnativeDomains = k.zeroInitial, k.domains
 	return nil
-}
-
-// Role of the component whose workload has the name, or empty.
-func Role(p *plan.Plan, name string) serving.ComponentRole {
-	for i := range p.Components {
-		c := &p.Components[i]
-		if c.Name == name || c.Workers != nil && c.Workers.Name == name {
-			return c.Role
-		}
-	}
-	return ""
 }

@@ -27,7 +27,7 @@ type Settings struct {
 func NewSettings(namespace, clusterDomain string) *Settings {
 	return &Settings{
 		namespace: namespace, domain: clusterDomain,
-		fault: fmt.Errorf("ConfigMap %s/%s was not read yet", namespace, settings.ConfigMapName),
+		fault: fmt.Errorf("ConfigMap %s/%s was not read yet: create it if it does not exist (deploy/config has the shipped one)", namespace, settings.ConfigMapName),
 	}
 }
 

@@ -44,13 +44,13 @@ type kinds struct {
 }
 
 // served asks the API server whether it serves a kind now.
-func (k *kinds) served(ctx context.Context, o gather.Optional) (bool, error) {
+func served(ctx context.Context, d discovery.DiscoveryInterface, o gather.Optional) (bool, error) {
 	list := &struct {
 		Resources []struct {
 			Kind string `json:"kind"`
 		} `json:"resources"`
 	}{}
-	raw, err := k.discovery.RESTClient().Get().AbsPath("/apis/" + o.GroupVersion().String()).Do(ctx).Raw()
+	raw, err := d.RESTClient().Get().AbsPath("/apis/" + o.GroupVersion().String()).Do(ctx).Raw()
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil
@@ -69,20 +69,17 @@ func (k *kinds) served(ctx context.Context, o gather.Optional) (bool, error) {
 }
 
 // discover looks for every optional kind before anything is reconciled, so that no service is told of a missing kind that is there.
-func (k *kinds) discover(ctx context.Context) error {
+func discover(ctx context.Context, d discovery.DiscoveryInterface) ([]gather.Optional, error) {
+	var present []gather.Optional
 	for _, o := range gather.OptionalKinds() {
-		present, err := k.served(ctx, o)
-		if err != nil {
-			return err
-		}
-		if present {
-			if err := k.watch(ctx, o); err != nil {
-				return err
-			}
-			k.kinds.Set(o, true)
+		switch is, err := served(ctx, d, o); {
+		case err != nil:
+			return nil, err
+		case is:
+			present = append(present, o)
 		}
 	}
-	return nil
+	return present, nil
 }
 
 // Reconcile implements reconcile.Reconciler: the request names a CustomResourceDefinition.
@@ -93,7 +90,7 @@ func (k *kinds) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		return ctrl.Result{}, nil
 	}
 	o := all[i]
-	present, err := k.served(ctx, o)
+	present, err := served(ctx, k.discovery, o)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

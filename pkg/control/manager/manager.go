@@ -182,7 +182,17 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 	}
 	restConfig = rest.CopyConfig(restConfig)
 	restConfig.QPS, restConfig.Burst = o.QPS, o.Burst
+	restConfig.DisableCompression = true                     // answers are small; to pack them costs more than to send them
 	restConfig.WarningHandlerWithContext = rest.NoWarnings{} // they are for the person who wrote an object
+	d, err := discovery.NewDiscoveryClientForConfig(restConfig)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the discovery client: %w", err)
+	}
+	// The API server is asked before there is a manager: one that is not started keeps its listener of profiles for ever.
+	present, err := discover(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(o, scheme))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the manager: %w", err)
@@ -197,7 +207,7 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 		Gather: &gather.Gatherer{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Kinds: c.kinds, KnativeNamespace: o.KnativeNamespace},
 		Apply:  &apply.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: c.kinds, Count: counts.Wrote},
 	}
-	if err := c.add(ctx, mgr, restConfig); err != nil {
+	if err := c.add(ctx, mgr, d, present); err != nil {
 		return nil, nil, err
 	}
 	return mgr, c, nil
@@ -218,7 +228,7 @@ func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
 }
 
 // add makes the controllers, their indexes and watches.
-func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, restConfig *rest.Config) error {
+func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.DiscoveryInterface, present []gather.Optional) error {
 	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}} {
 		if err := c.indexer.IndexField(ctx, o, gather.IndexController, gather.ControllerOf); err != nil {
 			return fmt.Errorf("index %T: %w", o, err)
@@ -240,13 +250,12 @@ func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, restConfig *res
 			return fmt.Errorf("watch: %w", err)
 		}
 	}
-	d, err := discovery.NewDiscoveryClientForConfigAndClient(restConfig, mgr.GetHTTPClient())
-	if err != nil {
-		return fmt.Errorf("make the discovery client: %w", err)
-	}
 	k := &kinds{controllers: c, discovery: d, changed: make(chan event.GenericEvent, 16), indexed: map[string]bool{}}
-	if err := k.discover(ctx); err != nil {
-		return err
+	for _, o := range present {
+		if err := k.watch(ctx, o); err != nil {
+			return err
+		}
+		k.kinds.Set(o, true)
 	}
 	return addKinds(mgr, k)
 }

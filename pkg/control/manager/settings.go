@@ -16,9 +16,6 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// reasonBadSettings is the reason of the event on a ConfigMap that cannot be used.
-const reasonBadSettings = "InvalidSettings"
-
 // settingsHandler reads the operator's ConfigMap whenever it changes; a new value concerns every service.
 //
 // +kubebuilder:rbac:groups="",namespace=kserve,resources=configmaps,resourceNames=inferenceservice-config,verbs=list;watch
@@ -55,7 +52,7 @@ func (c *controllers) takeSettings(cm *corev1.ConfigMap) bool {
 		}
 		c.log.Error("the operator's ConfigMap cannot be used; "+kept, zap.Error(err))
 		if cm != nil {
-			c.events.Event(cm, corev1.EventTypeWarning, reasonBadSettings, err.Error()+"; "+kept)
+			c.events.Event(cm, corev1.EventTypeWarning, settings.EventInvalid, err.Error()+"; "+kept)
 		}
 		return false
 	}
@@ -76,7 +73,7 @@ type settingsMetrics struct {
 func newSettingsMetrics(registry prometheus.Registerer) (*settingsMetrics, error) {
 	m := &settingsMetrics{
 		valid: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "kserve_settings_valid", Help: "1 while the operator's ConfigMap can be used, 0 while the last good settings (if any) stand in for it.",
+			Name: settings.MetricValid, Help: "1 while the operator's ConfigMap can be used, 0 while the last good settings (if any) stand in for it.",
 		}),
 		loaded: prometheus.NewCounter(prometheus.CounterOpts{Name: "kserve_settings_loads_total", Help: "Times that new settings came into force."}),
 	}

@@ -115,6 +115,16 @@ func (p *Plan) Canaries() []*Component {
 	return found
 }
 
+// RoleOf is the role of the component whose workload has the name, or empty.
+func (p *Plan) RoleOf(workload string) serving.ComponentRole {
+	for i := range p.Components {
+		if c := &p.Components[i]; c.Name == workload || c.Workers != nil && c.Workers.Name == workload {
+			return c.Role
+		}
+	}
+	return ""
+}
+
 // Component is one workload with what belongs to it.
 type Component struct {
 	// Role in an InferenceService; empty for the router of a graph.

@@ -33,11 +33,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// Reasons of events that clients know.
-const (
-	reasonUpdateFailed     = "UpdateFailed"
-	reasonNoVirtualService = "VirtualServiceCRDNotFound"
-)
+// reasonUpdateFailed is the reason of the event of a status that could not be written; clients know the word.
+const reasonUpdateFailed = "UpdateFailed"
 
 // Pauses before another attempt where no event would tell that it is worth one.
 const (
@@ -127,24 +124,12 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		return conflictIsLater(ctrl.Result{}, errors.Join(a.err, err))
 	}
 	if written {
-		r.tell(svc, a, seen.Events)
+		for _, e := range seen.Events {
+			r.Events.Event(svc, e.Type, e.Reason, e.Message)
+		}
 	}
 	r.Metrics.seen(client.ObjectKeyFromObject(svc), &seen.Status, a.failure)
 	return ctrl.Result{RequeueAfter: soonest(a.retry, seen.RequeueAfter)}, a.err
-}
-
-// tell sends the events of a status that has changed.
-func (r *Reconciler) tell(svc *servingv1beta1.InferenceService, a *attempt, events []observe.Event) {
-	for _, e := range events {
-		r.Events.Event(svc, e.Type, e.Reason, e.Message)
-	}
-	var blocked *plan.Blocked
-	if errors.As(a.failure, &blocked) && blocked.Reason == apply.ReasonNoKnative {
-		r.Events.Event(svc, corev1.EventTypeWarning, apply.ReasonNoKnative, blocked.Message)
-	}
-	if a.plan != nil && a.plan.Route.NoVirtualService && a.plan.Route.Mesh {
-		r.Events.Event(svc, corev1.EventTypeWarning, reasonNoVirtualService, "the cluster has no VirtualService, so nothing routes to the service through Istio: "+gather.VirtualService.Install)
-	}
 }
 
 // attempt decides and applies. Its own error is one that says nothing about the service: the API server could not be asked.
@@ -237,7 +222,7 @@ func (a *attempt) judge() {
 func wanted(p *plan.Plan, objects []plan.Object, children *plan.Children) apply.Wanted {
 	w := apply.Wanted{
 		Owner: &p.Owner, Objects: objects, Have: children, Unlisted: unlisted(p, children),
-		Role: func(o plan.Object) serving.ComponentRole { return gather.Role(p, o.GetName()) },
+		Role: func(o plan.Object) serving.ComponentRole { return p.RoleOf(o.GetName()) },
 	}
 	if !everyComponentServed(p, children) {
 		w.Later = isRoute
