@@ -71,7 +71,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		fmt.Fprintf(progress, "%s: %.1f s\n", p.name, result.Seconds)
 		phases = append(phases, result)
 	}
-	report := newReport(o.n, b.objects, phases)
+	report := &report{Services: o.n, Objects: b.objects, Components: b.components, Phases: phases}
 	report.print(out)
 	if err := c.MustAllow(); err != nil {
 		return err

@@ -33,7 +33,8 @@ type bench struct {
 	cluster   *cluster.Cluster
 	options   options
 	namespace string
-	objects   int // what the services need until they are ready
+	// objects are what the services need until they are ready, components the parts that they have.
+	objects, components int
 }
 
 // step is one thing that is measured.
@@ -59,6 +60,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	}
 	for i := range b.options.n {
 		// A Deployment, a Service and an autoscaler for each component, and an Ingress.
+		b.components += components(i)
 		b.objects += 1 + 3*components(i)
 	}
 	return b.cluster.MakeNamespace(ctx, b.namespace)
