@@ -55,7 +55,6 @@ func ServiceOf(o client.Object) []string {
 // +kubebuilder:rbac:groups=serving.knative.dev,resources=services,verbs=get;list;watch
 // +kubebuilder:rbac:groups=keda.sh,resources=scaledobjects,verbs=get;list;watch
 // +kubebuilder:rbac:groups=opentelemetry.io,resources=opentelemetrycollectors,verbs=get;list;watch
-// +kubebuilder:rbac:groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=list;watch
 func (g *Gatherer) Children(ctx context.Context, namespace string, owner types.UID) (*plan.Children, error) {
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingFields{IndexController: string(owner)}, client.UnsafeDisableDeepCopy}
 	children := &plan.Children{}

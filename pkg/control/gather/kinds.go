@@ -42,15 +42,11 @@ var (
 		schema.GroupVersionKind{Group: "opentelemetry.io", Version: "v1beta1", Kind: "OpenTelemetryCollector"}, "opentelemetrycollectors.opentelemetry.io",
 		"install the OpenTelemetry operator, or use no metric of backend opentelemetry",
 	}
-	LeaderWorkerSet = Optional{
-		schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"}, "leaderworkersets.leaderworkerset.x-k8s.io",
-		"install LeaderWorkerSet",
-	}
 )
 
 // OptionalKinds are all of them.
 func OptionalKinds() []Optional {
-	return []Optional{HTTPRoute, VirtualService, KnativeService, ScaledObject, OpenTelemetryCollector, LeaderWorkerSet}
+	return []Optional{HTTPRoute, VirtualService, KnativeService, ScaledObject, OpenTelemetryCollector}
 }
 
 // OptionalKind finds one by its group and kind.
