@@ -170,7 +170,8 @@ func webhookKilled(s *space) {
 	s.apply(model("touched", iris))
 	var n atomic.Int64
 	l := s.steady(5, func(ctx context.Context) (string, error) {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"touched":"%d"}}}`, n.Add(1))
+		// A change that the webhook judges and that makes no new pods.
+		patch := fmt.Appendf(nil, `{"spec":{"predictor":{"maxReplicas":%d}}}`, 2+n.Add(1)%2)
 		_, err := s.client.Resource(services).Namespace(s.ns).Patch(ctx, "touched", types.MergePatchType, patch, metav1.PatchOptions{})
 		return "taken", err
 	})
