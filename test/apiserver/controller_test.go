@@ -55,10 +55,10 @@ type world struct {
 	ns string
 }
 
-func newWorld(t testing.TB) *world {
-	t.Helper()
-	c := cluster.Shared(t)
-	w := &world{Cluster: c, t: t, ns: c.Namespace(t)}
+func newWorld(tb testing.TB) *world {
+	tb.Helper()
+	c := cluster.Shared(tb)
+	w := &world{Cluster: c, t: tb, ns: c.Namespace(tb)}
 	w.apply(sklearnRuntime)
 	return w
 }

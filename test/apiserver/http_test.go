@@ -41,10 +41,10 @@ func get(ctx context.Context, url string, see func(string)) error {
 }
 
 // metric is the sum of a metric's values over all its labels.
-func metric(t testing.TB, p *cluster.Process, name string) float64 {
-	t.Helper()
+func metric(tb testing.TB, p *cluster.Process, name string) float64 {
+	tb.Helper()
 	sum := 0.0
-	require.NoError(t, get(t.Context(), "http://"+p.Metrics+"/metrics", func(line string) {
+	require.NoError(tb, get(tb.Context(), "http://"+p.Metrics+"/metrics", func(line string) {
 		rest, ok := strings.CutPrefix(line, name)
 		if !ok || !strings.HasPrefix(rest, "{") && !strings.HasPrefix(rest, " ") {
 			return
