@@ -27,52 +27,52 @@ type pair struct {
 	rule       rule
 }
 
-func recorded(t testing.TB) map[string]*pair {
-	t.Helper()
+func recorded(tb testing.TB) map[string]*pair {
+	tb.Helper()
 	dirs, err := os.ReadDir("testdata")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	pairs := map[string]*pair{}
 	for _, dir := range dirs {
 		if dir.Name() == "fuzz" {
 			continue
 		}
-		p := &pair{want: tree(t, filepath.Join("testdata", dir.Name(), "want.yaml")), have: tree(t, filepath.Join("testdata", dir.Name(), "have.json"))}
+		p := &pair{want: tree(tb, filepath.Join("testdata", dir.Name(), "want.yaml")), have: tree(tb, filepath.Join("testdata", dir.Name(), "have.json"))}
 		u := &unstructured.Unstructured{Object: p.have}
 		p.fields = ownFields(u)
-		require.NotEmpty(t, p.fields)
+		require.NotEmpty(tb, p.fields)
 		p.rule = ruleOf(u.GroupVersionKind().GroupKind())
 		pairs[dir.Name()] = p
 	}
-	require.NotEmpty(t, pairs)
+	require.NotEmpty(tb, pairs)
 	return pairs
 }
 
-func tree(t testing.TB, path string) map[string]any {
-	t.Helper()
+func tree(tb testing.TB, path string) map[string]any {
+	tb.Helper()
 	raw, err := os.ReadFile(path)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	raw, err = yaml.YAMLToJSON(raw)
-	require.NoError(t, err)
-	return parse(t, raw)
+	require.NoError(tb, err)
+	return parse(tb, raw)
 }
 
-func parse(t testing.TB, raw []byte) map[string]any {
-	t.Helper()
+func parse(tb testing.TB, raw []byte) map[string]any {
+	tb.Helper()
 	var m map[string]any
-	require.NoError(t, kjson.UnmarshalCaseSensitivePreserveInts(raw, &m))
+	require.NoError(tb, kjson.UnmarshalCaseSensitivePreserveInts(raw, &m))
 	return m
 }
 
 func (p *pair) judge() verdict { return judge(p.want, p.have, p.fields, p.rule) }
 
 // clone copies a pair, so that one side can be changed.
-func (p *pair) clone(t testing.TB) *pair {
-	t.Helper()
+func (p *pair) clone(tb testing.TB) *pair {
+	tb.Helper()
 	c := *p
 	for _, side := range []*map[string]any{&c.want, &c.have} {
 		raw, err := json.Marshal(*side)
-		require.NoError(t, err)
-		*side = parse(t, raw)
+		require.NoError(tb, err)
+		*side = parse(tb, raw)
 	}
 	return &c
 }
@@ -131,7 +131,7 @@ func (p *pair) leaves(root map[string]any) [][]string {
 	for _, part := range p.rule.parts {
 		if part == "metadata" {
 			for _, inner := range []string{"labels", "annotations", "ownerReferences"} {
-				if v, ok := at(root, []string{part, inner}).(any); ok && v != nil {
+				if v := at(root, []string{part, inner}); v != nil {
 					walk(v, []string{part, inner})
 				}
 			}
@@ -297,7 +297,7 @@ func TestAValueOwnedAsAWholeWithMoreInItIsNotTakenForEqual(t *testing.T) {
 
 func TestOwnFieldsAreThoseOfOurApply(t *testing.T) {
 	entry := func(manager string, op metav1.ManagedFieldsOperationType, sub, raw string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, Subresource: sub, FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, Subresource: sub, FieldsV1: metav1.NewFieldsV1(raw)}
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	require.Nil(t, ownFields(u))

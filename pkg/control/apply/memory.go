@@ -34,7 +34,7 @@ type entry struct {
 	version string // resourceVersion of what was there
 }
 
-var seed = maphash.MakeSeed()
+var seed = maphash.MakeSeed() //nolint:gochecknoglobals // hashes are compared within one process only
 
 // wish is what is wanted as it is sent, and a hash of it.
 type wish struct {
@@ -184,7 +184,7 @@ func ownFields(o plan.Object) []byte {
 	for i := range fields {
 		f := &fields[i]
 		if f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == "" && f.FieldsV1 != nil {
-			return f.FieldsV1.Raw
+			return f.FieldsV1.GetRawBytes()
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ type rule struct {
 	defaults map[string]any
 }
 
+//nolint:gochecknoglobals // nobody writes to them
 var (
 	podDefaults   = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
 	routeDefaults = map[string]any{"weight": int64(1), "group": "", "kind": "Service"}

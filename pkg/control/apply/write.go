@@ -28,7 +28,7 @@ import (
 const retryDeleted = 2 * time.Second
 
 // formerManagers wrote the objects of clusters that another controller made; what they own becomes ours, so that it can be taken back.
-var formerManagers = sets.New("manager", "kserve-controller-manager", "before-first-apply")
+var formerManagers = sets.New("manager", "kserve-controller-manager", "before-first-apply") //nolint:gochecknoglobals // nobody writes to it
 
 // read looks for an object past the cache. It returns nil where there is none, and refuses one that is not the owner's.
 func (p *pass) read(ctx context.Context, want plan.Object) (plan.Object, error) {

@@ -21,25 +21,32 @@ type Optional struct {
 }
 
 // Kinds that come with other projects.
+//
+//nolint:gochecknoglobals // nobody writes to them
 var (
 	HTTPRoute = Optional{
-		schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}, "httproutes.gateway.networking.k8s.io",
+		schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
+		"httproutes.gateway.networking.k8s.io",
 		"install the Gateway API, or set ingress.enableGatewayApi to false",
 	}
 	VirtualService = Optional{
-		schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1beta1", Kind: "VirtualService"}, "virtualservices.networking.istio.io",
+		schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1beta1", Kind: "VirtualService"},
+		"virtualservices.networking.istio.io",
 		"install Istio, or set ingress.disableIstioVirtualHost to true",
 	}
 	KnativeService = Optional{
-		schema.GroupVersionKind{Group: "serving.knative.dev", Version: "v1", Kind: "Service"}, "services.serving.knative.dev",
+		schema.GroupVersionKind{Group: "serving.knative.dev", Version: "v1", Kind: "Service"},
+		"services.serving.knative.dev",
 		"install Knative Serving, or use Standard mode (annotation serving.kserve.io/deploymentMode: Standard)",
 	}
 	ScaledObject = Optional{
-		schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}, "scaledobjects.keda.sh",
+		schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"},
+		"scaledobjects.keda.sh",
 		"install KEDA, or use another serving.kserve.io/autoscalerClass",
 	}
 	OpenTelemetryCollector = Optional{
-		schema.GroupVersionKind{Group: "opentelemetry.io", Version: "v1beta1", Kind: "OpenTelemetryCollector"}, "opentelemetrycollectors.opentelemetry.io",
+		schema.GroupVersionKind{Group: "opentelemetry.io", Version: "v1beta1", Kind: "OpenTelemetryCollector"},
+		"opentelemetrycollectors.opentelemetry.io",
 		"install the OpenTelemetry operator, or use no metric of backend opentelemetry",
 	}
 )

@@ -131,7 +131,7 @@ func start(ctx context.Context, o Options, registry prometheus.Registerer, log *
 			return nil
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the process was told to end
 		}
 		log.Warn("cannot start yet; trying again", zap.Error(err), zap.Duration("after", startRetry))
 		select {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -142,7 +143,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 	}
 	a := &attempt{}
 	if a.failure = validate(defaulted, snap, st); a.failure != nil {
-		return a, nil
+		return a, nil //nolint:nilerr // the status tells the failure
 	}
 	if a.plan, a.failure = resolve.Service(snap, st); a.failure != nil {
 		var waiting *plan.Waiting
@@ -158,13 +159,13 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 	if err != nil {
 		a.failure = &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Message: err.Error()}
 		a.retry = retryBlocked // a secret that is missing is not watched
-		return a, nil
+		return a, nil          //nolint:nilerr // the status tells the failure
 	}
 	if !a.plan.Stopped {
 		if err := r.Apply.Bundle(ctx, st, svc.Namespace); err != nil {
 			a.outcome = &apply.Outcome{Children: children, Errors: []error{err}}
 			a.judge()
-			return a, nil
+			return a, nil //nolint:nilerr // the status tells the failure
 		}
 	}
 	a.outcome = r.Apply.Objects(ctx, wanted(a.plan, objects, children))
@@ -184,7 +185,7 @@ func validate(svc *servingv1beta1.InferenceService, snap *plan.Snapshot, st *set
 func roleOfField(faults field.ErrorList) serving.ComponentRole {
 	for _, f := range faults {
 		for _, role := range []serving.ComponentRole{serving.Predictor, serving.Transformer, serving.Explainer} {
-			if prefix := "spec." + string(role); len(f.Field) >= len(prefix) && f.Field[:len(prefix)] == prefix {
+			if strings.HasPrefix(f.Field, "spec."+string(role)) {
 				return role
 			}
 		}

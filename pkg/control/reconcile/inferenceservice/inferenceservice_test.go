@@ -49,15 +49,15 @@ type world struct {
 
 var name = client.ObjectKey{Namespace: "ns", Name: "m"}
 
-func newWorld(t testing.TB, objects ...client.Object) *world {
-	t.Helper()
+func newWorld(tb testing.TB, objects ...client.Object) *world {
+	tb.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, servingv1alpha1.AddToScheme, servingv1beta1.AddToScheme} {
-		require.NoError(t, add(scheme))
+		require.NoError(tb, add(scheme))
 	}
 	for _, raw := range deploy.Runtimes() {
 		csr := &servingv1alpha1.ClusterServingRuntime{}
-		require.NoError(t, yaml.Unmarshal(raw, csr))
+		require.NoError(tb, yaml.Unmarshal(raw, csr))
 		objects = append(objects, csr)
 	}
 	w := &world{events: record.NewFakeRecorder(100)}
@@ -95,11 +95,11 @@ func newWorld(t testing.TB, objects ...client.Object) *world {
 	}).Build()
 	settings := gather.NewSettings("kserve", "")
 	cm := &corev1.ConfigMap{}
-	require.NoError(t, yaml.Unmarshal(deploy.Config(), cm))
+	require.NoError(tb, yaml.Unmarshal(deploy.Config(), cm))
 	_, err := settings.Take(cm)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	metrics, err := NewMetrics(prometheus.NewRegistry())
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	kinds := &gather.Kinds{}
 	w.Reconciler = &Reconciler{
 		Client: w.client, Live: w.client, Settings: settings, Events: w.events, Metrics: metrics, Log: zap.NewNop(),
@@ -127,30 +127,30 @@ func sklearn(changes ...func(*servingv1beta1.InferenceService)) *servingv1beta1.
 }
 
 // pass reconciles once and returns what was written.
-func (w *world) pass(t testing.TB) []string {
-	t.Helper()
+func (w *world) pass(tb testing.TB) []string {
+	tb.Helper()
 	w.writes = nil
-	_, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
-	require.NoError(t, err)
+	_, err := w.Reconcile(tb.Context(), ctrl.Request{NamespacedName: name})
+	require.NoError(tb, err)
 	slices.Sort(w.writes)
 	return w.writes
 }
 
-func (w *world) service(t testing.TB) *servingv1beta1.InferenceService {
-	t.Helper()
+func (w *world) service(tb testing.TB) *servingv1beta1.InferenceService {
+	tb.Helper()
 	svc := &servingv1beta1.InferenceService{}
-	require.NoError(t, w.client.Get(t.Context(), name, svc))
+	require.NoError(tb, w.client.Get(tb.Context(), name, svc))
 	return svc
 }
 
-func (w *world) deploymentReady(t testing.TB) {
-	t.Helper()
+func (w *world) deploymentReady(tb testing.TB) {
+	tb.Helper()
 	d := &appsv1.Deployment{}
-	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m-predictor"}, d))
+	require.NoError(tb, w.client.Get(tb.Context(), client.ObjectKey{Namespace: "ns", Name: "m-predictor"}, d))
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}, {Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
 	}}
-	require.NoError(t, w.client.Status().Update(t.Context(), d))
+	require.NoError(tb, w.client.Status().Update(tb.Context(), d))
 }
 
 func TestObjectsThenRouteThenNothing(t *testing.T) {
