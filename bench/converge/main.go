@@ -72,7 +72,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		phases = append(phases, result)
 	}
 	report := &report{Services: o.n, Objects: b.objects, Components: b.components, Phases: phases}
-	report.print(out)
+	if err := report.print(out); err != nil {
+		return err
+	}
 	if err := c.MustAllow(); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type report struct {
 	Phases     []phase `json:"phases"`
 }
 
-func (r *report) print(w io.Writer) {
+func (r *report) print(w io.Writer) error {
 	per := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(r.Services)) }
 	fmt.Fprintf(w, "%d InferenceServices in Standard mode, every fifth with a transformer; they need %s objects each\n\n", r.Services, per(r.Objects))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -36,7 +36,9 @@ func (r *report) print(w io.Writer) {
 		ms := func(seconds float64) string { return fmt.Sprintf("%.1f", 1000*seconds/float64(r.Services)) }
 		fmt.Fprintf(t, "%s\t%.1f\t%s\t%s\t%s\t%s\t%d\t%.0f\n", p.Name, p.Seconds, ms(p.ControllerCPU), ms(p.WebhookCPU), per(sum(p.Writes)), per(sum(p.Reads)), sum(p.Failed), float64(p.ControllerRSS)/1e6)
 	}
-	t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
 	fmt.Fprintln(w)
 	for _, p := range r.Phases {
 		for _, list := range []map[string]int{p.Writes, p.Reads, p.Failed} {
@@ -52,6 +54,7 @@ func (r *report) print(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	r.targets(w)
+	return nil
 }
 
 // targets says which are met. Benchmarks do not fail.

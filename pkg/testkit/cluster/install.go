@@ -52,7 +52,7 @@ func (c *Cluster) build(ctx context.Context) error {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		return fmt.Errorf("make a folder for binaries: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", bin + "/"}, commands...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", bin + "/"}, commands...)...) //nolint:gosec // our own commands
 	cmd.Dir = c.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -160,18 +160,23 @@ func (c *Cluster) webhookConfigurations(base string) ([]*unstructured.Unstructur
 
 // manifests reads every YAML file at or below a folder of the repository, kustomizations aside.
 func (c *Cluster) manifests(dir string) ([]*unstructured.Unstructured, error) {
+	root, err := os.OpenRoot(c.root)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", dir, err)
+	}
+	defer root.Close() //nolint:errcheck // it was only read
 	var all []*unstructured.Unstructured
-	err := filepath.WalkDir(filepath.Join(c.root, dir), func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() && d.Name() == "minimal" {
-			return filepath.SkipDir // the same CRDs without schemas
+			return fs.SkipDir // the same CRDs without schemas
 		}
 		if d.IsDir() || filepath.Ext(path) != ".yaml" || d.Name() == "kustomization.yaml" {
 			return nil
 		}
-		text, err := os.ReadFile(path)
+		text, err := root.ReadFile(path)
 		if err != nil {
 			return err
 		}

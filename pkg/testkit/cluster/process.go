@@ -6,7 +6,6 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -60,7 +59,7 @@ func (p *Process) Launch() error {
 	if err != nil {
 		return fmt.Errorf("open log of %s: %w", p.Name, err)
 	}
-	cmd := exec.Command(p.path, p.args...)
+	cmd := exec.CommandContext(context.Background(), p.path, p.args...) //nolint:gosec // a binary that this package built
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.Env = append(os.Environ(), "POD_NAMESPACE="+System)
 	dieWithParent(cmd)
@@ -94,9 +93,9 @@ func (p *Process) WaitReady(ctx context.Context) error {
 	defer cancel()
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
-	last := errors.New("not asked")
 	for {
-		if last = answers(ctx, "http://"+p.Health+"/readyz"); last == nil {
+		last := answers(ctx, "http://"+p.Health+"/readyz")
+		if last == nil {
 			return nil
 		}
 		select {

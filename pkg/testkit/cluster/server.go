@@ -41,7 +41,8 @@ rules:
 type server struct {
 	cmd    *exec.Cmd
 	in     io.Closer
-	done   chan error
+	done   chan struct{} // closed when the process has ended, with err
+	err    error
 	errOut *lockedBuffer
 }
 
@@ -65,8 +66,8 @@ func (c *Cluster) startServer(ctx context.Context) error {
 	if !c.options.ServiceAccountAdmission {
 		args = append(args, "--api-flag=--disable-admission-plugins=ServiceAccount")
 	}
-	c.server = &server{cmd: exec.Command(path, args...), done: make(chan error, 1), errOut: &lockedBuffer{}}
-	c.server.cmd.Env = append(os.Environ(), "GOGC=200") // tests want it fast more than small
+	c.server = &server{cmd: exec.CommandContext(context.WithoutCancel(ctx), path, args...), done: make(chan struct{}), errOut: &lockedBuffer{}} //nolint:gosec // the binary that a person built
+	c.server.cmd.Env = append(os.Environ(), "GOGC=200")                                                      // tests want it fast more than small
 	c.server.cmd.Stderr = io.MultiWriter(c.server.errOut, c.options.Log)
 	line, err := c.server.start(ctx)
 	if err != nil {
@@ -109,14 +110,14 @@ func (s *server) start(ctx context.Context) (string, error) {
 			lines <- line
 		}
 		_, _ = io.Copy(io.Discard, r)
-		s.done <- s.cmd.Wait()
+		s.err = s.cmd.Wait()
+		close(s.done)
 	}()
 	select {
 	case line := <-lines:
 		return line, nil
-	case err := <-s.done:
-		s.done <- err
-		return "", errors.Join(errors.New("it ended before it was ready"), err)
+	case <-s.done:
+		return "", errors.Join(errors.New("it ended before it was ready"), s.err)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

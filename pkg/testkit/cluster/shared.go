@@ -39,7 +39,7 @@ var one shared //nolint:gochecknoglobals // one API server for all tests of a pa
 // our processes was forbidden, and calls each after with the cluster, if there is one; an error of it is a failure too.
 func Main(m *testing.M, o Options, after ...func(context.Context, *Cluster) error) int {
 	if os.Getenv(Variable) == "" {
-		fmt.Println(Variable + " is not set: no API server is started (make test-api)")
+		fmt.Fprintln(os.Stdout, Variable+" is not set: no API server is started (make test-api)")
 		return 0
 	}
 	one.options = o
@@ -88,10 +88,10 @@ func (c *Cluster) MustAllow() error {
 }
 
 // Shared is the cluster of this test binary, started when the first test asks for it.
-func Shared(t testing.TB) *Cluster {
-	t.Helper()
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
 	one.once.Do(func() { one.cluster, one.err = Open(context.Background(), one.options) })
-	require.NoError(t, one.err, "start the cluster")
+	require.NoError(tb, one.err, "start the cluster")
 	return one.cluster
 }
 
@@ -99,9 +99,9 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Namespace makes a namespace for one test, with a short name of its own. Its InferenceServices, graphs and trained models are deleted
 // when the test ends.
-func (c *Cluster) Namespace(t testing.TB) string {
-	t.Helper()
-	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), "-"), "-")
+func (c *Cluster) Namespace(tb testing.TB) string {
+	tb.Helper()
+	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(strings.TrimPrefix(tb.Name(), "Test")), "-"), "-")
 	name = strings.TrimRight(name[:min(len(name), 30)], "-")
 	one.used.Lock()
 	if one.names == nil {
@@ -112,12 +112,12 @@ func (c *Cluster) Namespace(t testing.TB) string {
 		name = fmt.Sprintf("%s-%d", name, n)
 	}
 	one.used.Unlock()
-	require.NoError(t, c.MakeNamespace(t.Context(), name))
-	t.Cleanup(func() {
+	require.NoError(tb, c.MakeNamespace(tb.Context(), name))
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), eventually)
 		defer cancel()
 		if err := c.Clean(ctx, name); err != nil {
-			t.Errorf("clean up namespace %s: %v", name, err)
+			tb.Errorf("clean up namespace %s: %v", name, err)
 		}
 	})
 	return name
@@ -154,27 +154,27 @@ func (c *Cluster) Clean(ctx context.Context, ns string) error {
 }
 
 // MustApply applies every document of the texts as `kubectl apply` would.
-func (c *Cluster) MustApply(t testing.TB, ns string, texts ...string) {
-	t.Helper()
+func (c *Cluster) MustApply(tb testing.TB, ns string, texts ...string) {
+	tb.Helper()
 	for _, text := range texts {
 		docs, err := Documents(text)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		for _, d := range docs {
-			require.NoError(t, c.Apply(t.Context(), ns, d), "apply %s %s", d.GetKind(), d.GetName())
+			require.NoError(tb, c.Apply(tb.Context(), ns, d), "apply %s %s", d.GetKind(), d.GetName())
 		}
 	}
 }
 
 // Eventually asks again until the answer is no error; what says in words what is waited for.
-func (c *Cluster) Eventually(t testing.TB, what string, ask func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), eventually)
+func (c *Cluster) Eventually(tb testing.TB, what string, ask func(context.Context) error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), eventually)
 	defer cancel()
 	if err := poll(ctx, ask); err != nil {
 		tail := ""
 		if c.Controller != nil {
 			tail = "\n--- end of the controller's log\n" + c.Controller.Tail()
 		}
-		t.Fatalf("waited %s for %s: %v%s", eventually, what, err, tail)
+		tb.Fatalf("waited %s for %s: %v%s", eventually, what, err, tail)
 	}
 }
