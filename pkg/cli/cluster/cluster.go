@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -98,16 +99,19 @@ func (t *Target) call(ctx context.Context, streams output.Streams, command strin
 	if err != nil {
 		return err
 	}
-	// What a terminal sends reaches it by itself; it must not be killed while it ends in order.
 	args = append([]string{command, "--name=" + p.Name, "--state=" + p.Root}, args...)
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // the cluster's own program
+	cmd := exec.CommandContext(ctx, path, args...)                           //nolint:gosec // the cluster's own program
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends in order
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.Err
 	if os.Getenv(kubectlCache) == "" {
 		cmd.Env = append(os.Environ(), kubectlCache+"="+filepath.Join(p.Dir(), "kubectl"))
 	}
 	err = cmd.Run()
 	var ended *exec.ExitError
-	if errors.As(err, &ended) {
+	switch {
+	case ctx.Err() != nil:
+		return exit.Silent(exit.Failed) // whoever ended this ended that
+	case errors.As(err, &ended):
 		return exit.Silent(max(ended.ExitCode(), exit.Failed)) // it said why
 	}
 	if err != nil {

@@ -310,3 +310,17 @@ func TestAListReadsAsASentence(t *testing.T) {
 	require.Equal(t, "a and b", list([]string{"a", "b"}))
 	require.Equal(t, "a, b and c", list([]string{"a", "b", "c"}))
 }
+
+func TestASignalToUsReachesTheClustersProgram(t *testing.T) {
+	state := t.TempDir()
+	began, ended := filepath.Join(state, "began"), filepath.Join(state, "ended")
+	program := fakeCluster(t, fmt.Sprintf("trap 'touch %s; exit 0' TERM\ntouch %s\nwhile :; do sleep 0.05; done\n", ended, began))
+	target := Target{Name: "default", State: state, Binary: program}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- target.call(ctx, output.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, "forward") }()
+	require.Eventually(t, func() bool { _, err := os.Stat(began); return err == nil }, 20*time.Second, 10*time.Millisecond)
+	cancel()
+	require.Equal(t, exit.Failed, exit.Code(<-done))
+	require.FileExists(t, ended)
+}
