@@ -1,0 +1,92 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/deploy"
+)
+
+func shipped(t *testing.T) *corev1.ConfigMap {
+	t.Helper()
+	cm := &corev1.ConfigMap{}
+	require.NoError(t, yaml.Unmarshal(deploy.Config(), cm))
+	return cm
+}
+
+func TestTheLastGoodSettingsStay(t *testing.T) {
+	s := NewSettings("ops", "corp.local")
+	good, fault := s.Current()
+	require.Nil(t, good)
+	require.ErrorContains(t, fault, "ops/inferenceservice-config")
+
+	_, err := s.Take(&corev1.ConfigMap{Data: map[string]string{"deploy": "{"}})
+	require.Error(t, err)
+	good, _ = s.Current()
+	require.Nil(t, good, "bad settings are none")
+
+	changed, err := s.Take(shipped(t))
+	require.NoError(t, err)
+	require.True(t, changed)
+	first, fault := s.Current()
+	require.NoError(t, fault)
+	require.Equal(t, "ops", first.OperatorNamespace)
+	require.Equal(t, "corp.local", first.ClusterDomain)
+
+	changed, err = s.Take(shipped(t))
+	require.NoError(t, err)
+	require.False(t, changed, "the same text is no news")
+
+	bad := shipped(t)
+	bad.Data = maps.Clone(bad.Data)
+	bad.Data["ingress"] = "nonsense"
+	for _, cm := range []*corev1.ConfigMap{bad, nil} {
+		changed, err = s.Take(cm)
+		require.Error(t, err)
+		require.False(t, changed)
+		still, fault := s.Current()
+		require.Same(t, first, still)
+		require.Equal(t, err, fault)
+	}
+	changed, err = s.Take(shipped(t))
+	require.NoError(t, err)
+	require.False(t, changed)
+	_, fault = s.Current()
+	require.NoError(t, fault, "the fault is over")
+}
+
+func TestSurroundingsHoldWhatIsNamedAndThere(t *testing.T) {
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "ns", Name: name} }
+	c := fake.NewClientBuilder().WithObjects(
+		&corev1.ServiceAccount{ObjectMeta: meta("sa"), Secrets: []corev1.ObjectReference{{Name: "listed"}, {Name: "missing"}}},
+		&corev1.Secret{ObjectMeta: meta("listed")}, &corev1.Secret{ObjectMeta: meta("named")}, &corev1.Secret{ObjectMeta: meta("unrelated")},
+	).Build()
+	around, err := Surroundings(t.Context(), c, Names{Namespace: "ns", ServiceAccounts: []string{"sa", "none"}, Secrets: []string{"named", "listed", ""}})
+	require.NoError(t, err)
+	require.Len(t, around.ServiceAccounts, 1)
+	require.Len(t, around.Secrets, 2)
+	require.Contains(t, around.Secrets, "listed")
+	require.Contains(t, around.Secrets, "named")
+}
+
+func TestKindsComeAndGo(t *testing.T) {
+	var k Kinds
+	require.True(t, k.Has(schema.GroupKind{Group: "apps", Kind: "Deployment"}), "what is not optional is there")
+	require.False(t, k.Has(HTTPRoute.GroupKind()))
+	require.True(t, k.Set(HTTPRoute, true))
+	require.False(t, k.Set(HTTPRoute, true), "no news")
+	require.True(t, k.Has(HTTPRoute.GroupKind()))
+	require.Equal(t, []Optional{HTTPRoute}, k.Present())
+	require.True(t, k.Set(HTTPRoute, false))
+	require.Empty(t, k.Present())
+}
