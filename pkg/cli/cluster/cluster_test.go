@@ -318,7 +318,9 @@ func TestASignalToUsReachesTheClustersProgram(t *testing.T) {
 	target := Target{Name: "default", State: state, Binary: program}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- target.call(ctx, output.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, "forward") }()
+	go func() {
+		done <- target.call(ctx, output.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, "forward")
+	}()
 	require.Eventually(t, func() bool { _, err := os.Stat(began); return err == nil }, 20*time.Second, 10*time.Millisecond)
 	cancel()
 	require.Equal(t, exit.Failed, exit.Code(<-done))
