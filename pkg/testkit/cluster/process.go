@@ -45,7 +45,7 @@ type Process struct {
 
 // Start runs the process and waits until it says that it is ready.
 func (p *Process) Start(ctx context.Context) error {
-	if err := p.Launch(); err != nil {
+	if err := p.Launch(); err != nil { //nolint:contextcheck // the process outlives the call that starts it
 		return err
 	}
 	return p.WaitReady(ctx)

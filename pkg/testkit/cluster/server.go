@@ -67,7 +67,7 @@ func (c *Cluster) startServer(ctx context.Context) error {
 		args = append(args, "--api-flag=--disable-admission-plugins=ServiceAccount")
 	}
 	c.server = &server{cmd: exec.CommandContext(context.WithoutCancel(ctx), path, args...), done: make(chan struct{}), errOut: &lockedBuffer{}} //nolint:gosec // the binary that a person built
-	c.server.cmd.Env = append(os.Environ(), "GOGC=200")                                                      // tests want it fast more than small
+	c.server.cmd.Env = append(os.Environ(), "GOGC=200")                                                                                         // tests want it fast more than small
 	c.server.cmd.Stderr = io.MultiWriter(c.server.errOut, c.options.Log)
 	line, err := c.server.start(ctx)
 	if err != nil {
