@@ -72,7 +72,7 @@ func install(ctx context.Context, r *record.Record, o UpOptions, images []loaded
 	if err != nil {
 		return err
 	}
-	objects, err := deploy.Objects(deploy.Options{Folder: deploy.Local, ImagePrefix: imagePrefix, ImageTag: imageTag, MinimalKinds: o.Minimal})
+	objects, err := deploy.Objects(deploy.Options{Folder: deploy.Local, ImagePrefix: imagePrefix, ImageTag: imageTag, MinimalKinds: !o.FullCRDs})
 	if err != nil {
 		return err
 	}

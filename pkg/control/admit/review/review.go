@@ -300,3 +300,44 @@ func Object(raw []byte, into any) error {
 	}
 	return nil
 }
+
+// StrictObject reads the object of a request as Object does, and names the fields that its kind does not have. The API server drops
+// or refuses them itself where the kind is installed with its schema; where it is installed without, only a webhook can tell.
+func StrictObject(raw []byte, into any) (unknown []error, err error) {
+	if len(raw) == 0 {
+		return nil, errors.New("the request has no object")
+	}
+	unknown, err = kjson.UnmarshalStrict(raw, into)
+	if err != nil {
+		return nil, fmt.Errorf("read the object: %w", err)
+	}
+	return unknown, nil
+}
+
+// FieldValidation is what the client asked the API server to do about unknown fields: Strict (as kubectl does), Warn or Ignore.
+func FieldValidation(request *admissionv1.AdmissionRequest) string {
+	var options metav1.CreateOptions // the other kinds of options have this field too
+	if len(request.Options.Raw) == 0 || json.Unmarshal(request.Options.Raw, &options) != nil || options.FieldValidation == "" {
+		return metav1.FieldValidationWarn
+	}
+	return options.FieldValidation
+}
+
+// maxUnknown bounds how many unknown fields an answer names.
+const maxUnknown = 20
+
+// Unknown does about unknown fields what the client asked for. An answer that refuses already stays as it is.
+func (a *Answer) Unknown(fields []error, validation string) {
+	if len(fields) == 0 || a.Refusal != nil || validation == metav1.FieldValidationIgnore {
+		return
+	}
+	names := make([]string, 0, maxUnknown)
+	for _, f := range fields[:min(len(fields), maxUnknown)] {
+		names = append(names, Cut(f.Error(), maxWarning))
+	}
+	if validation == metav1.FieldValidationStrict {
+		*a = Failed(http.StatusBadRequest, fmt.Errorf("strict decoding error: %s; correct the names, or remove the fields", strings.Join(names, ", ")))
+		return
+	}
+	a.Warnings = append(a.Warnings, names...)
+}

@@ -53,7 +53,8 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 			return review.Allowed()
 		}
 		now, old := new(T), (*T)(nil)
-		if err := review.Object(request.Object.Raw, now); err != nil {
+		unknown, err := review.StrictObject(request.Object.Raw, now)
+		if err != nil {
 			return review.Failed(http.StatusBadRequest, err)
 		}
 		if P(now).GetDeletionTimestamp() != nil {
@@ -72,7 +73,9 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 		if err != nil {
 			return review.Failed(http.StatusServiceUnavailable, err)
 		}
-		return review.Checked(kind, P(now).GetName(), faults, warnings)
+		answer := review.Checked(kind, P(now).GetName(), faults, warnings)
+		answer.Unknown(unknown, review.FieldValidation(request))
+		return answer
 	}
 }
 

@@ -177,6 +177,33 @@ func validatorWithoutSettings(t *testing.T) *validation.Validator {
 	return v
 }
 
+func TestUnknownFieldsAreTreatedAsTheClientAsked(t *testing.T) {
+	object := "metadata: {name: m, namespace: default}\nspec: {predictor: {model: {modelFormat: {name: sklearn}, storageURI: s3://b/k}}}"
+	for asked, want := range map[string]struct{ refused, warned bool }{
+		`{"kind":"CreateOptions","fieldValidation":"Strict"}`: {refused: true},
+		`{"kind":"CreateOptions","fieldValidation":"Warn"}`:   {warned: true},
+		`{"kind":"CreateOptions","fieldValidation":"Ignore"}`: {},
+		`{"kind":"CreateOptions"}`:                            {warned: true},
+		"":                                                    {warned: true},
+	} {
+		t.Run(asked, func(t *testing.T) {
+			a := validator(live(t, nil)).Service()(t.Context(), &admissionv1.AdmissionRequest{
+				UID: "u", Operation: admissionv1.Create, Namespace: "default", Object: raw(t, object), Options: runtime.RawExtension{Raw: []byte(asked)},
+			})
+			require.Equal(t, want.refused, a.Refusal != nil)
+			if want.refused {
+				require.EqualValues(t, http.StatusBadRequest, a.Refusal.Code)
+				require.Contains(t, a.Refusal.Message, `unknown field "spec.predictor.model.storageURI"`)
+			}
+			if want.warned {
+				require.Contains(t, a.Warnings, `unknown field "spec.predictor.model.storageURI"`)
+			} else {
+				require.Empty(t, a.Warnings)
+			}
+		})
+	}
+}
+
 func FuzzObjects(f *testing.F) {
 	for _, seed := range []string{model("a", ""), rt("a", ", workerSpec: {containers: []}"), "spec: {nodes: {root: {routerType: Ensemble, steps: [{nodeName: root}]}}}", "spec: {model: {storageUri: 's3://'}}", "[]", ""} {
 		f.Add(raw(f, seed).Raw, raw(f, seed).Raw)
