@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command cluster measures what a cluster of this machine costs a person: how long it takes from `kserve local up` on a fresh state
-// folder to the first prediction of the iris sample, and what memory is held then. It uses bin/kserve and bin/images, as `make images`
+// folder to the first prediction of the iris sample, and what memory is held then and after a rest. It uses bin/kserve and bin/images, as `make images`
 // leaves them, and the built cluster binary.
 //
-//	go run ./bench/cluster [-passes 3] [-json FILE]
+//	go run ./bench/cluster [-passes 3] [-rest 30s] [-json FILE] [FLAG OF kserve local up...]
 //
 // Called by: make bench-cluster.
 // Next: cmd/kserve.
@@ -19,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -51,7 +52,9 @@ func main() {
 	flag.IntVar(&o.passes, "passes", 3, "clusters to start, one after the other; the first warms the machine up and is not counted when there are more")
 	flag.StringVar(&o.kserve, "kserve", "bin/kserve", "the kserve program")
 	flag.StringVar(&o.json, "json", "", "file that gets the measurements too")
+	flag.DurationVar(&o.rest, "rest", 30*time.Second, "how long the cluster then has nothing to do before its memory is looked at again")
 	flag.Parse()
+	o.up = flag.Args()
 	if err := run(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -61,6 +64,9 @@ func main() {
 type options struct {
 	passes       int
 	kserve, json string
+	rest         time.Duration
+	// up are flags of `kserve local up`.
+	up []string
 }
 
 // pass is what one cluster cost, in seconds since `kserve local up` and bytes.
@@ -71,6 +77,7 @@ type pass struct {
 	First    float64           `json:"firstPredictionSeconds"`
 	Down     float64           `json:"downSeconds"`
 	Programs map[string]memory `json:"memory"`
+	Rested   map[string]memory `json:"memoryAfterRest"`
 }
 
 type memory struct {
@@ -85,7 +92,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	var all []pass
 	for i := range o.passes {
-		p, err := measure(ctx, o.kserve)
+		p, err := measure(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -126,7 +133,7 @@ func (c cluster) local(ctx context.Context, command string, args ...string) (str
 	return c.call(ctx, append([]string{"local", command, "--name=bench", "--state=" + c.state}, args...)...)
 }
 
-func measure(ctx context.Context, kserve string) (p pass, err error) {
+func measure(ctx context.Context, o options) (p pass, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	state, err := os.MkdirTemp("", "kb") // short: sockets lie in it
@@ -134,7 +141,7 @@ func measure(ctx context.Context, kserve string) (p pass, err error) {
 		return p, err
 	}
 	defer os.RemoveAll(state)
-	c := cluster{kserve, state}
+	c := cluster{o.kserve, state}
 	defer func() {
 		start := time.Now()
 		_, downErr := c.local(context.WithoutCancel(ctx), "down")
@@ -143,7 +150,7 @@ func measure(ctx context.Context, kserve string) (p pass, err error) {
 	}()
 	start := time.Now()
 	since := func() float64 { return time.Since(start).Seconds() }
-	if _, err := c.local(ctx, "up"); err != nil {
+	if _, err := c.local(ctx, "up", o.up...); err != nil {
 		return p, err
 	}
 	p.Up = since()
@@ -174,7 +181,15 @@ func measure(ctx context.Context, kserve string) (p pass, err error) {
 		return p, err
 	}
 	p.First = since()
-	p.Programs, err = weigh(record.PID)
+	if p.Programs, err = weigh(record.PID); err != nil {
+		return p, err
+	}
+	select {
+	case <-ctx.Done():
+		return p, ctx.Err()
+	case <-time.After(o.rest):
+	}
+	p.Rested, err = weigh(record.PID)
 	return p, err
 }
 
@@ -217,26 +232,27 @@ func table(out io.Writer, all []pass) {
 	fmt.Fprintf(w, "down\t%.1f\t\t\n", median(func(p pass) float64 { return p.Down }))
 	_ = w.Flush()
 
-	last := all[len(all)-1].Programs
-	var names []string
-	var sum memory
-	for name, m := range last {
-		names = append(names, name)
-		sum = memory{sum.Processes + m.Processes, sum.RSS + m.RSS, sum.PSS + m.PSS}
-	}
-	slices.SortFunc(names, func(a, b string) int { return int(last[b].PSS - last[a].PSS) })
+	last := all[len(all)-1]
+	names := slices.SortedFunc(maps.Keys(last.Programs), func(a, b string) int { return int(last.Programs[b].PSS - last.Programs[a].PSS) })
 	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\nmemory, MB\tprocesses\tRSS\tPSS\ttarget\t\n")
-	row := func(name string, m memory, target string) {
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%s\t\n", name, m.Processes, float64(m.RSS)/1e6, float64(m.PSS)/1e6, target)
+	fmt.Fprintf(w, "\nmemory, MB\tprocesses\tRSS\tPSS\tPSS after a rest\ttarget\t\n")
+	row := func(name string, m, rested memory, target string) {
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%s\t\n", name, m.Processes, float64(m.RSS)/1e6, float64(m.PSS)/1e6, float64(rested.PSS)/1e6, target)
 	}
 	for _, name := range names {
 		target := ""
 		if name == "kserve-cluster" {
 			target = fmt.Sprintf("%.0f", memoryWanted/1e6)
 		}
-		row(name, last[name], target)
+		row(name, last.Programs[name], last.Rested[name], target)
 	}
-	row("all", sum, "")
+	row("all", sum(last.Programs), sum(last.Rested), "")
 	_ = w.Flush()
+}
+
+func sum(all map[string]memory) (s memory) {
+	for _, m := range all {
+		s = memory{s.Processes + m.Processes, s.RSS + m.RSS, s.PSS + m.PSS}
+	}
+	return s
 }
