@@ -140,7 +140,7 @@ func measure(ctx context.Context, o options) (p pass, err error) {
 	if err != nil {
 		return p, err
 	}
-	defer os.RemoveAll(state)
+	defer func() { _ = os.RemoveAll(state) }()
 	c := cluster{o.kserve, state}
 	defer func() {
 		start := time.Now()
@@ -235,7 +235,7 @@ func table(out io.Writer, all []pass) {
 	last := all[len(all)-1]
 	names := slices.SortedFunc(maps.Keys(last.Programs), func(a, b string) int { return int(last.Programs[b].PSS - last.Programs[a].PSS) })
 	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\nmemory, MB\tprocesses\tRSS\tPSS\tPSS after a rest\ttarget\t\n")
+	fmt.Fprintf(w, "\nmemory, MB\tprocesses\tRSS\tPSS\trested PSS\ttarget\t\n")
 	row := func(name string, m, rested memory, target string) {
 		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%s\t\n", name, m.Processes, float64(m.RSS)/1e6, float64(m.PSS)/1e6, float64(rested.PSS)/1e6, target)
 	}

@@ -75,7 +75,7 @@ func alone() []scenario {
 	}
 }
 
-//nolint:gochecknoglobals // the one clock of the progress lines
+// began is when the clock of the progress lines started.
 var began = time.Now()
 
 // tell prints a line at once; `go test` holds back what t.Log says.

@@ -88,6 +88,7 @@ func more(now, before []string) []string {
 // down ends the cluster and looks for what it left: processes, mounts, interfaces, control groups, and files outside its folder. Home and
 // temporary folder are ones of this run's own, and were empty.
 func (w *world) down(t *testing.T, before stock) {
+	t.Helper()
 	inside := w.processes(t, "")
 	require.Greater(t, len(inside), 5, "the test sees what it looks for")
 	out, err := w.local(t.Context(), "down")

@@ -32,10 +32,7 @@ const (
 	seconds = 30 * time.Second
 )
 
-var (
-	services = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1", Resource: "inferenceservices"}
-	pods     = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-)
+var services = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1", Resource: "inferenceservices"}
 
 // space is the namespace of one test, with the keys of the object store.
 type space struct {

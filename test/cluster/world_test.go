@@ -76,7 +76,7 @@ func up(t *testing.T) *world {
 	w := &world{run: os.Getenv(keep), keep: os.Getenv(keep) != ""}
 	if !w.keep {
 		var err error
-		w.run, err = os.MkdirTemp("", "kc") // short: sockets lie in it
+		w.run, err = os.MkdirTemp("", "kc") //nolint:usetesting // short: sockets lie in it
 		require.NoError(t, err)
 	}
 	for _, dir := range []string{w.state(), w.home(), w.tmp()} {
