@@ -78,7 +78,7 @@ cluster-binary:
 
 .PHONY: test-cluster
 test-cluster: test-cluster-binaries ## InferenceServices on a cluster of this machine, from kubectl apply to answers, failures and what is left: CLUSTER_TESTS chooses
-	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m -parallel 3 -run '$(CLUSTER_TESTS)' ./test/cluster | go run ./test/runner -events
+	@(cd test/cluster && KSERVE_TEST_CLUSTER=1 go tool test2json -t -p test/cluster $(BIN)/cluster.test -test.v=test2json -test.timeout 30m -test.parallel 3 -test.run '$(CLUSTER_TESTS)') | go run ./test/runner -events
 	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m -run '$(CLUSTER_TESTS)' ./test/local | go run ./test/runner -events
 
 .PHONY: test-cluster-rootless
@@ -88,7 +88,7 @@ test-cluster-rootless: test-cluster-binaries ## The same as an ordinary user who
 .PHONY: test-cluster-binaries
 test-cluster-binaries: cluster-binary images
 	@CGO_ENABLED=0 go build -trimpath -o $(BIN)/store ./test/cluster/store
-	@CGO_ENABLED=0 go test -c -vet=off -o $(BIN)/cluster.test ./test/cluster
+	@CGO_ENABLED=0 go test -c -trimpath -vet=off -o $(BIN)/cluster.test ./test/cluster
 
 .PHONY: parity
 parity: cluster-binary ## Controller and webhook on an API server: compare what they make of the recorded inputs of PARITY_DIR with the recorded outcomes
