@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,7 +176,14 @@ func down(ctx context.Context, t *Target, discard bool, streams output.Streams) 
 		}
 	}
 	if discard {
-		if err := p.Remove(); err != nil {
+		err := p.Remove()
+		if errors.Is(err, fs.ErrPermission) {
+			// Pods with users of their own left files that only their namespace may remove.
+			if err = t.call(ctx, streams, "down", "--discard"); err == nil {
+				err = p.Remove()
+			}
+		}
+		if err != nil {
 			return err
 		}
 		what += "; nothing of it is left"

@@ -8,12 +8,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -138,6 +140,47 @@ while [ ! -e %s ]; do sleep 0.05; done; echo "after the start" >&2
 	text, _, err := kserve(t, "logs", "cluster", "--state="+state)
 	require.NoError(t, err)
 	require.Contains(t, text, "args up --name=default --state="+state+" --v=3 --fresh")
+}
+
+// onlyOne is a cluster that holds its lock as the real one does.
+const onlyOne = `exec 9>"${3#--state=}/default.lock"
+flock -n 9 || { echo 'kserve-cluster: a cluster of this name is running' >&2; exit 1; }
+echo $$ >&9
+echo '  0.10s etcd' >&2
+sleep 0.3 # a start takes its time
+r="{\"name\":\"default\",\"kubeconfig\":\"/k\",\"pid\":$$}"
+mkdir -p "${3#--state=}/default"
+echo "$r" > "${3#--state=}/default/ready.json"
+echo "ready $r"
+while [ ! -e "${3#--state=}/end" ]; do sleep 0.05; done
+`
+
+func TestSeveralStartsAtOnceStartOneCluster(t *testing.T) {
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("this machine has no program flock, which the stand-in for a cluster needs")
+	}
+	state, program := t.TempDir(), fakeCluster(t, onlyOne)
+	var all errgroup.Group
+	for range 4 {
+		all.Go(func() error {
+			_, stderr, err := kserve(t, "up", "--bare", "--state="+state, "--cluster-binary="+program)
+			if err != nil {
+				return fmt.Errorf("%w\n%s", err, stderr)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, all.Wait())
+	p, err := record.At(state, "default")
+	require.NoError(t, err)
+	_, err = p.Running()
+	require.NoError(t, err)
+	require.ErrorIs(t, p.Remove(), record.ErrInUse, "what runs is not thrown away")
+	left, err := filepath.Glob(p.Output() + ".*")
+	require.NoError(t, err)
+	require.Empty(t, left, "what the others printed is not kept")
+	require.NoError(t, os.WriteFile(filepath.Join(state, "end"), nil, 0o600))
+	require.NoError(t, p.WaitFree(t.Context()))
 }
 
 func TestOurFlagsComeBeforeKubectlsOwn(t *testing.T) {

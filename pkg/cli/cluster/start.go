@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -37,7 +38,12 @@ type starter struct {
 	say     *steps
 	// began is called once, when the cluster has cleared its folder and works in it.
 	began func()
+	// output takes what the cluster prints. It gets its name when the cluster has the folder: of two starts at once only one may.
+	output *os.File
 }
+
+// errOther says that another process has taken the cluster's folder.
+var errOther = errors.New("the cluster did not start: another process starts it")
 
 // start returns when the cluster can be used. A cluster that does not come up, or for which ctx ends, is stopped again.
 func (s *starter) start(ctx context.Context) (*record.Record, error) {
@@ -45,26 +51,44 @@ func (s *starter) start(ctx context.Context) (*record.Record, error) {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
 	// A file, not a pipe: it must take what the cluster says long after this program has ended.
-	out, err := os.OpenFile(s.place.Output(), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o600)
+	out, err := os.CreateTemp(s.place.Root, filepath.Base(s.place.Output())+".*")
 	if err != nil {
 		return nil, fmt.Errorf("open the cluster's output: %w", err)
 	}
 	defer out.Close()
+	s.output = out
 	cmd := exec.Command(s.program, append([]string{"up", "--name=" + s.place.Name, "--state=" + s.place.Root}, s.args...)...) //nolint:noctx,gosec // it outlives ctx; the cluster's own program
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the end of the terminal is not its end
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the cluster: %w", err)
+		return nil, errors.Join(fmt.Errorf("start the cluster: %w", err), os.Remove(out.Name()))
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	r, err := s.follow(ctx, ended)
 	if err != nil {
 		s.stop(ctx, cmd.Process)
+		if s.output != nil {
+			_ = os.Remove(out.Name()) // the error says what was in it
+		}
 		return nil, err
 	}
 	return r, nil
+}
+
+// begin is called when the cluster says that it works in its folder.
+func (s *starter) begin() error {
+	if s.output == nil {
+		return nil
+	}
+	if err := os.Rename(s.output.Name(), s.place.Output()); err != nil {
+		return fmt.Errorf("keep the cluster's output: %w", err)
+	}
+	s.output = nil
+	if s.began != nil {
+		s.began()
+	}
+	return nil
 }
 
 // stop ends a cluster that was given up on; one that has ended by itself needs nothing.
@@ -83,7 +107,7 @@ var progressLine = regexp.MustCompile(`^ *\d+\.\d+s (.*)$`)
 
 // follow passes the cluster's progress on until its ready line.
 func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record, error) {
-	f, err := os.Open(s.place.Output())
+	f, err := os.Open(s.output.Name())
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster's output: %w", err)
 	}
@@ -120,6 +144,9 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			rest = after
 			text := string(line)
 			if raw, ok := strings.CutPrefix(text, "ready "); ok {
+				if err := s.begin(); err != nil {
+					return nil, err
+				}
 				r := &record.Record{}
 				if err := json.Unmarshal([]byte(raw), r); err != nil {
 					return nil, fmt.Errorf("read the cluster's ready line: %w", err)
@@ -128,14 +155,16 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			}
 			said = append(said, text)
 			if m := progressLine.FindStringSubmatch(text); m != nil {
-				if s.began != nil {
-					s.began()
-					s.began = nil
+				if err := s.begin(); err != nil {
+					return nil, err
 				}
 				s.say.done("%s", m[1])
 			}
 		}
 		if over != nil {
+			if pid, err := s.place.Owner(); err == nil && pid != 0 {
+				return nil, errOther
+			}
 			return nil, fmt.Errorf("the cluster did not start: %s", strings.TrimPrefix(last(said), "kserve-cluster: "))
 		}
 	}

@@ -123,10 +123,7 @@ type launch struct {
 // started returns the running cluster, started if need be, and what waits until its images are loaded.
 func (l *launch) started(ctx context.Context) (*record.Record, func() error, error) {
 	t, p, o, images, say := l.target, l.place, l.options, l.images, l.say
-	path, err := t.program(ctx, p)
-	if err != nil {
-		return nil, nil, err
-	}
+	path := ""
 	load := make(chan error, 1)
 	begin := func() { go func() { load <- loadAll(ctx, path, p, images) }() }
 	wait := func() error {
@@ -136,24 +133,25 @@ func (l *launch) started(ctx context.Context) (*record.Record, func() error, err
 		say.done("%d images", len(images))
 		return nil
 	}
-	pid, err := p.Owner()
-	if err != nil {
-		return nil, nil, err
+	r, err := l.other(ctx)
+	if err == nil {
+		path, err = t.program(ctx, p)
 	}
-	if pid == 0 {
+	if err == nil && r == nil {
 		s := starter{place: p, program: path, args: o.Args, say: say, began: begin}
 		if o.Fresh {
 			s.args = append(s.args, "--fresh")
 		}
-		r, err := s.start(ctx)
-		return r, wait, err
+		if r, err = s.start(ctx); !errors.Is(err, errOther) {
+			return r, wait, err
+		}
+		r, err = l.other(ctx)
 	}
-	r, err := p.Running()
 	switch {
-	case errors.Is(err, record.ErrNotRunning):
-		return nil, nil, exit.Errorf(exit.Busy, "%w", err)
 	case err != nil:
 		return nil, nil, err
+	case r == nil:
+		return nil, nil, exit.Errorf(exit.Failed, "%w, and it ended", errOther)
 	case o.Fresh:
 		return nil, nil, exit.Errorf(exit.Usage, "cluster %q runs, and --fresh would throw its objects away: stop it first with kserve local down%s", p.Name, p.Flags())
 	case len(o.Args) > 0:
@@ -165,6 +163,26 @@ func (l *launch) started(ctx context.Context) (*record.Record, func() error, err
 	}
 	begin()
 	return r, wait, nil
+}
+
+// other is the cluster that runs already, or nothing. One that another process is just starting or ending is waited for.
+func (l *launch) other(ctx context.Context) (*record.Record, error) {
+	limit, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		pid, err := l.place.Owner()
+		if err != nil || pid == 0 {
+			return nil, err
+		}
+		r, err := l.place.Running()
+		if !errors.Is(err, record.ErrNotRunning) {
+			return r, err
+		}
+		l.say.wait("waiting for process %d, which starts or ends the cluster", pid)
+		if !sleep(limit, pause) {
+			return nil, exit.Errorf(exit.Busy, "%w", err)
+		}
+	}
 }
 
 func summary(streams output.Streams, p *record.Place, r result, o UpOptions) error {

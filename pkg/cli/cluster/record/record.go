@@ -13,11 +13,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"syscall"
+	"time"
 )
 
 // DefaultName is the name of the cluster that a person gets who names none.
@@ -25,6 +27,15 @@ const DefaultName = "default"
 
 // ErrNotRunning says that no cluster of that name runs.
 var ErrNotRunning = errors.New("no such cluster runs")
+
+// ErrInUse says that a process holds the cluster's folder.
+var ErrInUse = errors.New("a process holds the cluster's folder")
+
+const (
+	// lookAgain and looks bound how long a process that has just taken the lock may take to write its number there.
+	lookAgain = 10 * time.Millisecond
+	looks     = 50
+)
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
@@ -96,15 +107,17 @@ func (p *Place) Running() (*Record, error) {
 		return nil, fmt.Errorf("%w: %q (%s); start it with: kserve local up%s", ErrNotRunning, p.Name, p.Dir(), p.Flags())
 	}
 	raw, err := os.ReadFile(filepath.Join(p.Dir(), "ready.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: cluster %q is starting or ending (process %d); its log is %s", ErrNotRunning, p.Name, pid, p.Output())
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the cluster's record: %w", err)
 	}
 	r := &Record{}
-	if err := json.Unmarshal(raw, r); err != nil {
-		return nil, fmt.Errorf("read the cluster's record: %w", err)
+	if err == nil {
+		if err := json.Unmarshal(raw, r); err != nil {
+			return nil, fmt.Errorf("read the cluster's record: %w", err)
+		}
+	}
+	if r.PID != pid { // none yet, or that of a predecessor which was killed
+		return nil, fmt.Errorf("%w: cluster %q is starting or ending (process %d); its log is %s", ErrNotRunning, p.Name, pid, p.Output())
 	}
 	return r, nil
 }
@@ -123,6 +136,17 @@ func (p *Place) Flags() string {
 
 // Owner is the process that holds the name, or 0: a lock that ends with its process, however that ends.
 func (p *Place) Owner() (int, error) {
+	for n := 1; ; n++ {
+		pid, err := p.look()
+		if !errors.Is(err, io.EOF) || n == looks {
+			return pid, err
+		}
+		time.Sleep(lookAgain) // nobody tells when a file is written
+	}
+}
+
+// look is one look at the lock; io.EOF is one that was just taken.
+func (p *Place) look() (int, error) {
 	f, err := os.Open(p.Dir() + ".lock")
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -172,7 +196,27 @@ func (p *Place) WaitFree(ctx context.Context) error {
 
 // Remove throws away all that a cluster that does not run left.
 func (p *Place) Remove() error {
-	for _, path := range []string{p.Dir(), p.Output(), p.Dir() + ".lock"} {
+	lock := p.Dir() + ".lock"
+	f, err := os.OpenFile(lock, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // not even the folder of all clusters
+	}
+	if err != nil {
+		return fmt.Errorf("open the cluster's lock: %w", err)
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("throw the state of cluster %q away: %w: it was started meanwhile", p.Name, ErrInUse)
+	}
+	if err != nil {
+		return fmt.Errorf("take the cluster's lock: %w", err)
+	}
+	starts, err := filepath.Glob(p.Output() + ".*")
+	if err != nil {
+		return fmt.Errorf("look for the output of starts: %w", err)
+	}
+	for _, path := range append(starts, p.Dir(), p.Output(), lock) {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("throw the cluster's state away: %w", err)
 		}
