@@ -135,14 +135,19 @@ func (w *world) tmp() string      { return filepath.Join(w.run, "tmp") }
 func (w *world) auditLog() string { return filepath.Join(w.run, "audit.log") }
 
 // command is a program of the project that finds a home and a temporary folder of this run, so that what it leaves there is seen. What
-// kubectl remembers of a server is its own business, and built cluster binaries are kept where they are.
+// kubectl remembers of a server is its own business, as is what Go notes when it is asked for its version; built cluster binaries are
+// kept where they are.
 func (w *world) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program(name), args...)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		panic(err) // HOME is set wherever tests run
 	}
-	cmd.Env = append(os.Environ(), "HOME="+w.home(), "TMPDIR="+w.tmp(), "XDG_STATE_HOME=", "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME=",
+	config, err := os.UserConfigDir()
+	if err != nil {
+		panic(err) // the same
+	}
+	cmd.Env = append(os.Environ(), "HOME="+w.home(), "TMPDIR="+w.tmp(), "XDG_STATE_HOME=", "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME="+config,
 		"KUBECONFIG=", "KUBECACHEDIR="+filepath.Join(w.run, "kubectl"))
 	return cmd
 }
