@@ -6,7 +6,9 @@ package admit
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -71,6 +73,13 @@ func TestABusyPortIsNamed(t *testing.T) {
 	o := NewOptions()
 	o.Probe.Kubeconfig = t.TempDir() + "/kubeconfig"
 	require.NoError(t, os.WriteFile(o.Probe.Kubeconfig, []byte("{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}], contexts: [{name: x, context: {cluster: c}}], current-context: x}"), 0o600))
-	o.Host, o.Port = "192.0.2.1", 1
-	require.ErrorContains(t, Run(context.Background(), o, zap.NewNop()), "--webhook-port")
+	busy, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer busy.Close()
+	address, ok := busy.Addr().(*net.TCPAddr)
+	require.True(t, ok)
+	o.Host, o.Port = "127.0.0.1", address.Port
+	err = Run(t.Context(), o, zap.NewNop())
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	require.ErrorContains(t, err, "--webhook-port")
 }

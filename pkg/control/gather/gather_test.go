@@ -4,6 +4,8 @@
 package gather
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"testing"
 
@@ -11,10 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kserve-go/kserve-go/deploy"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 func shipped(t *testing.T) *corev1.ConfigMap {
@@ -89,4 +93,38 @@ func TestKindsComeAndGo(t *testing.T) {
 	require.Equal(t, []Optional{HTTPRoute}, k.Present())
 	require.True(t, k.Set(HTTPRoute, false))
 	require.Empty(t, k.Present())
+}
+
+// counted counts what is read.
+type counted struct {
+	client.Reader
+	secrets int
+}
+
+func (c *counted) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*corev1.Secret); ok {
+		c.secrets++
+	}
+	return c.Reader.Get(ctx, key, o, opts...)
+}
+
+func TestTheSecretsThatAreReadAreBounded(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}
+	add := func(n int) *counted {
+		for range n {
+			account.Secrets = append(account.Secrets, corev1.ObjectReference{Name: fmt.Sprint("s", len(account.Secrets))})
+		}
+		return &counted{Reader: fake.NewClientBuilder().WithObjects(account).Build()}
+	}
+	most := add(MostSecrets)
+	_, err := Surroundings(t.Context(), most, Names{Namespace: "ns", ServiceAccounts: []string{"a"}, Secrets: []string{"s1", ""}})
+	require.NoError(t, err)
+	require.Equal(t, MostSecrets, most.secrets)
+
+	tooMany := add(1)
+	_, err = Surroundings(t.Context(), tooMany, Names{Namespace: "ns", ServiceAccounts: []string{"a"}})
+	var blocked *plan.Blocked
+	require.ErrorAs(t, err, &blocked)
+	require.Contains(t, blocked.Message, "service account a")
+	require.Zero(t, tooMany.secrets)
 }

@@ -7,11 +7,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
@@ -22,8 +24,11 @@ type Names struct {
 	Secrets         []string
 }
 
+// MostSecrets is how many secrets are looked at for one set of pods. A service account lists what its owner likes, and each costs a request.
+const MostSecrets = 100
+
 // Surroundings reads service accounts, the secrets that they list, and further secrets, each by its name: nothing is listed. What does
-// not exist is left out. Storage containers are the caller's to add.
+// not exist is left out. Storage containers are the caller's to add. Too many secrets are a *plan.Blocked, and none is read.
 //
 // +kubebuilder:rbac:groups="",resources=serviceaccounts;secrets,verbs=get
 func Surroundings(ctx context.Context, live client.Reader, n Names) (*plan.Surroundings, error) {
@@ -43,10 +48,15 @@ func Surroundings(ctx context.Context, live client.Reader, n Names) (*plan.Surro
 		}
 	}
 	slices.Sort(secrets)
-	for _, name := range slices.Compact(secrets) {
-		if name == "" {
-			continue
+	secrets = slices.DeleteFunc(slices.Compact(secrets), func(name string) bool { return name == "" })
+	if len(secrets) > MostSecrets {
+		return nil, &plan.Blocked{
+			Reason: servingv1beta1.ReasonReconcileFailed,
+			Message: fmt.Sprintf("%d secrets of service account %s would have to be read for credentials, at most %d are: use a service account that lists only those of the storage",
+				len(secrets), strings.Join(n.ServiceAccounts, ", "), MostSecrets),
 		}
+	}
+	for _, name := range secrets {
 		var s corev1.Secret
 		switch err := live.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: name}, &s); {
 		case apierrors.IsNotFound(err):

@@ -70,7 +70,10 @@ func (m *Mutator) Pod(ctx context.Context, request *admissionv1.AdmissionRequest
 
 // failed says why something could not be read: whoever makes the pod tries again.
 func failed(err error) review.Answer {
+	var blocked *plan.Blocked
 	switch {
+	case errors.As(err, &blocked):
+		return review.Failed(http.StatusBadRequest, err)
 	case apierrors.IsForbidden(err):
 		return review.Failed(http.StatusForbidden, fmt.Errorf("%w: the webhook's own role lacks the permission", err))
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):

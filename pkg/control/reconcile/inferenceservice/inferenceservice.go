@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -75,21 +76,22 @@ type attempt struct {
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices/status,verbs=patch
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	st, fault := r.Settings.Current()
-	if st == nil {
-		r.Log.Debug("waits for good settings", zap.Stringer("service", req), zap.NamedError("fault", fault))
-		return ctrl.Result{}, nil
-	}
 	svc := &servingv1beta1.InferenceService{}
 	if err := r.Client.Get(ctx, req.NamespacedName, svc); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Metrics.gone(req.NamespacedName)
+			r.forget(req.NamespacedName, "")
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read the service: %w", err)
 	}
 	if svc.DeletionTimestamp != nil {
 		return r.finalize(ctx, svc)
+	}
+	r.forget(req.NamespacedName, svc.UID)
+	st, fault := r.Settings.Current()
+	if st == nil {
+		r.Log.Debug("waits for good settings", zap.Stringer("service", req), zap.NamedError("fault", fault))
+		return ctrl.Result{}, nil
 	}
 	if done, err := r.holdOn(ctx, svc, st); done || err != nil {
 		return conflictIsLater(ctrl.Result{}, err)
@@ -137,11 +139,16 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*attempt, error) {
 	defaulted := svc.DeepCopy()
 	defaulted.SetDefaults(st.ServiceDefaults())
+	a := &attempt{}
 	snap, err := r.Gather.Service(ctx, defaulted, st, children)
-	if err != nil {
+	var blocked *plan.Blocked
+	switch {
+	case errors.As(err, &blocked):
+		a.failure, a.retry = err, retryBlocked // service accounts are not watched
+		return a, nil
+	case err != nil:
 		return nil, err
 	}
-	a := &attempt{}
 	if a.failure = validate(defaulted, snap, st); a.failure != nil {
 		return a, nil //nolint:nilerr // the status tells the failure
 	}
@@ -236,9 +243,7 @@ func wanted(p *plan.Plan, objects []plan.Object, children *plan.Children) apply.
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=trainedmodels,verbs=list;delete
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices/finalizers,verbs=update
 func (r *Reconciler) finalize(ctx context.Context, svc *servingv1beta1.InferenceService) (ctrl.Result, error) {
-	r.Apply.Forget(svc.UID)
-	r.own.forget(svc.UID)
-	r.Metrics.gone(client.ObjectKeyFromObject(svc))
+	r.forget(client.ObjectKeyFromObject(svc), "")
 	if !hasFinalizer(svc) {
 		return ctrl.Result{}, nil
 	}
@@ -246,6 +251,17 @@ func (r *Reconciler) finalize(ctx context.Context, svc *servingv1beta1.Inference
 		return ctrl.Result{}, err
 	}
 	return conflictIsLater(ctrl.Result{}, r.setFinalizer(ctx, svc, false))
+}
+
+// forget drops what is remembered of the services of a name but the one that has the name now; an empty UID is nobody's. A service may go
+// without having been seen on its way out: somebody takes the finalizer away, or one of the same name comes at once.
+func (r *Reconciler) forget(name types.NamespacedName, now types.UID) {
+	if before, gone := r.own.named(name, now); gone {
+		r.Apply.Forget(before)
+	}
+	if now == "" {
+		r.Metrics.gone(name)
+	}
 }
 
 // conflictIsLater: somebody else was quicker, and its event is on the way.

@@ -104,10 +104,11 @@ func (r *Reconciler) deleteModels(ctx context.Context, svc *servingv1beta1.Infer
 	return nil
 }
 
-// versions remembers which versions of services this process wrote itself.
+// versions remembers which service has which name, and which versions of services this process wrote itself.
 type versions struct {
-	mu sync.Mutex
-	by map[types.UID]string
+	mu    sync.Mutex
+	by    map[types.UID]string
+	names map[types.NamespacedName]types.UID
 }
 
 func (v *versions) set(uid types.UID, version string) {
@@ -119,10 +120,24 @@ func (v *versions) set(uid types.UID, version string) {
 	v.by[uid] = version
 }
 
-func (v *versions) forget(uid types.UID) {
+// named records who has a name now, nobody for an empty UID. It returns who had it before, if that one is gone.
+func (v *versions) named(name types.NamespacedName, now types.UID) (before types.UID, gone bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.by, uid)
+	before, known := v.names[name]
+	if known && before == now {
+		return "", false
+	}
+	delete(v.by, before)
+	if now == "" {
+		delete(v.names, name)
+		return before, known
+	}
+	if v.names == nil {
+		v.names = map[types.NamespacedName]types.UID{}
+	}
+	v.names[name] = now
+	return before, known
 }
 
 // Wrote says that a version of a service is the outcome of this process's own status write, and that nothing follows from it.
