@@ -201,7 +201,11 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 	if err != nil {
 		return nil, nil, err
 	}
-	mgr, err := ctrl.NewManager(restConfig, managerOptions(o, scheme))
+	options := managerOptions(o, scheme)
+	if options.LeaderElectionResourceLockInterface, err = lease(o, restConfig); err != nil {
+		return nil, nil, err
+	}
+	mgr, err := ctrl.NewManager(restConfig, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the manager: %w", err)
 	}
@@ -222,7 +226,7 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 }
 
 func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
-	lease, renew, retry, shutdown := leaseDuration, renewDeadline, leaseRetry, shutdownTimeout
+	duration, renew, retry, shutdown := leaseDuration, renewDeadline, leaseRetry, shutdownTimeout
 	return ctrl.Options{
 		Scheme: scheme,
 		Cache:  cacheOptions(o.Namespace),
@@ -230,7 +234,7 @@ func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
 		// The process serves health and metrics itself, also while there is no API server.
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", PprofBindAddress: o.PprofAddr,
 		LeaderElection: o.LeaderElect, LeaderElectionID: leaseName, LeaderElectionNamespace: o.Namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &retry, GracefulShutdownTimeout: &shutdown,
+		LeaseDuration: &duration, RenewDeadline: &renew, RetryPeriod: &retry, GracefulShutdownTimeout: &shutdown,
 		Controller: config.Controller{CacheSyncTimeout: cacheTimeout, ReconciliationTimeout: reconcileTimeout},
 	}
 }

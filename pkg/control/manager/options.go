@@ -17,6 +17,7 @@ import (
 // Variables of the controller's environment.
 const (
 	envNamespace        = "POD_NAMESPACE"
+	envPodName          = "POD_NAME"
 	envClusterDomain    = "CLUSTER_DOMAIN"
 	envKnativeNamespace = "KNATIVE_CONFIG_AUTOSCALER_NAMESPACE"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Log   telemetry.LogOptions
 	// Namespace of the operator: where its ConfigMap and the lease of the leader are.
 	Namespace string
+	// PodName is the name in which the lease is taken; empty means one that no other process has.
+	PodName string
 	// ClusterDomain is the DNS suffix of the cluster.
 	ClusterDomain string
 	// KnativeNamespace is where Knative Serving has its ConfigMaps.
@@ -47,6 +50,7 @@ func NewOptions() Options {
 	return Options{
 		Probe:            probe.Options{MetricsAddr: ":8080", HealthAddr: ":8081"},
 		Namespace:        fromEnvironment(envNamespace, "kserve"),
+		PodName:          fromEnvironment(envPodName, ""),
 		ClusterDomain:    fromEnvironment(envClusterDomain, "cluster.local"),
 		KnativeNamespace: fromEnvironment(envKnativeNamespace, "knative-serving"),
 		Concurrency:      8, QPS: 200, Burst: 400,
@@ -65,6 +69,7 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 	o.Probe.BindFlags(fs)
 	o.Log.BindFlags(fs)
 	fs.StringVar(&o.Namespace, "namespace", o.Namespace, "namespace of the operator's ConfigMap and of the leader's lease; default: $POD_NAMESPACE")
+	fs.StringVar(&o.PodName, "pod-name", o.PodName, "name of the pod, in which the leader's lease is taken, so that a restarted container leads at once; default: $POD_NAME")
 	fs.StringVar(&o.ClusterDomain, "cluster-domain", o.ClusterDomain, "DNS suffix of the cluster; default: $CLUSTER_DOMAIN")
 	fs.StringVar(&o.KnativeNamespace, "knative-namespace", o.KnativeNamespace, "namespace of Knative Serving's ConfigMaps; default: $KNATIVE_CONFIG_AUTOSCALER_NAMESPACE")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "let one of several replicas work while the others wait")
