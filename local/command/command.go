@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -154,6 +155,14 @@ func up(ctx context.Context, args []string, s Streams) error {
 			return fmt.Errorf("resolve audit log: %w", err)
 		}
 	}
+	for i := range o.Cluster.Images {
+		if o.Cluster.Images[i], err = filepath.Abs(o.Cluster.Images[i]); err != nil {
+			return fmt.Errorf("resolve image map: %w", err)
+		}
+	}
+	if err := os.Chdir("/"); err != nil { // a cluster lives long and keeps no folder of others busy
+		return fmt.Errorf("leave the current folder: %w", err)
+	}
 	if quiet {
 		o.Err = io.Discard
 	}
@@ -204,10 +213,14 @@ func down(ctx context.Context, args []string, s Streams) error {
 	if err := launch.Sweep(p); err != nil {
 		return err
 	}
-	if discard {
-		return p.Remove()
+	if !discard {
+		return nil
 	}
-	return nil
+	if err := p.Lock(); err != nil { // another start may have been quicker
+		return fmt.Errorf("throw the state away: %w", err)
+	}
+	defer p.Unlock()
+	return p.Remove()
 }
 
 // stop asks the process that holds the name to end, and kills it when it does not: the kernel then ends all it started.
@@ -237,7 +250,11 @@ func running(p *place.Place) (place.Record, error) {
 	if pid == 0 {
 		return place.Record{}, fmt.Errorf("no cluster %q runs (state folder %s)", p.Name, p.Dir)
 	}
-	return p.Record()
+	r, err := p.Record()
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && r.PID != pid) { // none yet, or that of a predecessor which was killed
+		return place.Record{}, fmt.Errorf("cluster %q is starting or ending (process %d)", p.Name, pid)
+	}
+	return r, err
 }
 
 func status(args []string, s Streams) error {

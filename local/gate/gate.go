@@ -18,6 +18,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -25,6 +26,8 @@ const (
 	dialTimeout   = 5 * time.Second
 	headerTimeout = 10 * time.Second
 	maxHeader     = 300
+	// acceptPause is how long nobody is let in when the process has all the files open that it may have.
+	acceptPause = 50 * time.Millisecond
 )
 
 // Serve answers on the socket until ctx ends. Names of targets are asked of the server at dns.
@@ -39,7 +42,7 @@ func Serve(ctx context.Context, socket, dns string) error {
 	names := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, net.JoinHostPort(dns, "53"))
 	}}
-	return accept(ctx, l, func(c net.Conn) { enter(ctx, c, names) })
+	return Accept(ctx, l, func(c net.Conn) { enter(ctx, c, names) })
 }
 
 func enter(ctx context.Context, c net.Conn, names *net.Resolver) {
@@ -77,7 +80,7 @@ func (b *buffered) CloseWrite() error {
 
 // Forward takes connections of l and carries each to target behind the gate, until ctx ends.
 func Forward(ctx context.Context, l net.Listener, socket, target string) error {
-	return accept(ctx, l, func(c net.Conn) {
+	return Accept(ctx, l, func(c net.Conn) {
 		u, err := Dial(ctx, socket, target)
 		if err != nil {
 			c.Close()
@@ -101,7 +104,8 @@ func Dial(ctx context.Context, socket, target string) (net.Conn, error) {
 	return u, nil
 }
 
-func accept(ctx context.Context, l net.Listener, serve func(net.Conn)) error {
+// Accept serves each connection until ctx ends, or the listener is closed. Many connections at once make it pause, never end.
+func Accept(ctx context.Context, l net.Listener, serve func(net.Conn)) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	for {
@@ -110,10 +114,23 @@ func accept(ctx context.Context, l net.Listener, serve func(net.Conn)) error {
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // closed by the end of ctx, which is how this ends
 			}
-			return fmt.Errorf("accept: %w", err)
+			if !passes(err) {
+				return fmt.Errorf("accept: %w", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
 		}
 		go serve(c)
 	}
+}
+
+// passes says whether a connection could not be taken for a reason that ends when others do: too many are open.
+func passes(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ECONNABORTED)
 }
 
 // Join copies both ways, passes half-closes on, and returns when both sides have ended.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -28,6 +29,9 @@ const layoutsFolder = "layouts"
 // Load makes what dir holds (an OCI layout, or a folder with an image's files) the image ref of a map, and makes the map when it is
 // missing. A layout is copied beside the map, or linked where the file system can: the original may go.
 func Load(file, ref, dir string) error {
+	if ref == "" || strings.ContainsFunc(ref, unicode.IsSpace) {
+		return fmt.Errorf("image name %q: want one as pods write it, as example.com/server:v1", ref)
+	}
 	e, err := fromFolder(dir, ref)
 	if err != nil {
 		return err
@@ -158,7 +162,7 @@ func copyImage(img v1.Image, from, to string) error {
 		blobs = append(blobs, l.Digest)
 	}
 	for _, h := range blobs {
-		if err := copyBlob(filepath.Join(from, "blobs", h.Algorithm, h.Hex), filepath.Join(to, "blobs", h.Algorithm, h.Hex)); err != nil {
+		if err := copyBlob(filepath.Join(from, "blobs", h.Algorithm, h.Hex), filepath.Join(to, "blobs", h.Algorithm, h.Hex), h); err != nil {
 			return fmt.Errorf("copy blob %s: %w", h, err)
 		}
 	}
@@ -168,25 +172,38 @@ func copyImage(img v1.Image, from, to string) error {
 	return nil
 }
 
-func copyBlob(from, to string) error {
+// copyBlob keeps a file that is named after its content, which a copy that was interrupted does not have: kept under that name, it would
+// stand in the way of the right one.
+func copyBlob(from, to string, want v1.Hash) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
-	}
-	if os.Link(from, to) == nil {
-		return nil
 	}
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
+	var out io.WriteCloser = discard{io.Discard}
+	if os.Link(from, to) != nil {
+		if out, err = os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+			return err
+		}
+	}
+	content, _, err := v1.SHA256(io.TeeReader(in, out))
+	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	if content != want {
+		return fmt.Errorf("its content is %s", content)
+	}
+	return nil
 }
+
+// discard is where what is linked needs not be written.
+type discard struct{ io.Writer }
+
+// Close does nothing.
+func (discard) Close() error { return nil }
 
 // Describe says in words what a name stands for now.
 func Describe(file, ref string) (string, error) {

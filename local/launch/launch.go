@@ -54,6 +54,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := checkRoom(p); err != nil {
 		return err
 	}
+	// A cluster that ends is none to talk to, though its pods have their time.
+	stopForgetting := context.AfterFunc(ctx, func() { _ = p.Forget() }) // Clear tells what is wrong with the folder
+	defer stopForgetting()
 	l, err := listen(ctx, p, "port", o.Port)
 	if err != nil {
 		return explainState(p, err)

@@ -54,6 +54,8 @@ func explainState(p *place.Place, err error) error {
 		return fmt.Errorf("the state folder %s cannot be written: %w%s (choose another with --state)", p.Dir, err, owner(p))
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("the state folder %s cannot be made: %w: a file is where a folder should be (choose another with --state)", p.Dir, err)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("the state folder %s cannot be made: %w: a link that leads nowhere is where a folder should be (remove it, or choose another with --state)", p.Dir, err)
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("the file system of the state folder %s is full: %w", p.Dir, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,6 +26,12 @@ var ErrRunning = errors.New("a cluster of this name is running")
 
 // maxSocketPath is what the kernel allows for the path of a unix socket, minus the longest socket name in the folder.
 const maxSocketPath = 107 - len("/etcd-peer.sock")
+
+const (
+	// lockTries and lockPoll bound how long those who only look may keep an owner from its lock, and an owner its number from them.
+	lockTries = 20
+	lockPoll  = 10 * time.Millisecond
+)
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
@@ -98,16 +105,9 @@ func (p *Place) Lock() error {
 	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
 		return fmt.Errorf("make state folder: %w", err)
 	}
-	f, err := os.OpenFile(p.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := p.take()
 	if err != nil {
-		return fmt.Errorf("open lock: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("cluster %q in %s: %w", p.Name, p.Dir, ErrRunning)
-		}
-		return fmt.Errorf("lock %s: %w", p.lockPath(), err)
+		return err
 	}
 	if err := f.Truncate(0); err != nil {
 		f.Close()
@@ -122,6 +122,39 @@ func (p *Place) Lock() error {
 }
 
 // The lock lies beside the folder, so that throwing the folder away does not throw the lock away.
+// take locks the file that has the name now: an owner that throws its state away removes the file while others wait for it, and whoever
+// looks for the owner holds it for an instant.
+func (p *Place) take() (*os.File, error) {
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(p.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open lock: %w", err)
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && p.isLock(f) {
+			return f, nil
+		}
+		f.Close()
+		switch {
+		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
+			return nil, fmt.Errorf("lock %s: %w", p.lockPath(), err)
+		case n == lockTries:
+			return nil, fmt.Errorf("cluster %q in %s: %w", p.Name, p.Dir, ErrRunning)
+		}
+		time.Sleep(lockPoll)
+	}
+}
+
+// isLock says whether f is still the file of the lock's name.
+func (p *Place) isLock(f *os.File) bool {
+	is, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(p.lockPath())
+	return err == nil && os.SameFile(is, named)
+}
+
 func (p *Place) lockPath() string { return p.Dir + ".lock" }
 
 // Unlock gives the name back.
@@ -134,6 +167,17 @@ func (p *Place) Unlock() {
 
 // Owner is the process that holds the name, or 0.
 func (p *Place) Owner() (int, error) {
+	for n := 1; ; n++ {
+		pid, err := p.look()
+		if !errors.Is(err, io.EOF) || n == lockTries {
+			return pid, err
+		}
+		time.Sleep(lockPoll)
+	}
+}
+
+// look is one look at the lock; io.EOF is one that was just taken.
+func (p *Place) look() (int, error) {
 	f, err := os.Open(p.lockPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -200,7 +244,7 @@ func (p *Place) Clear(all bool) error {
 	if err != nil {
 		return fmt.Errorf("look for stale sockets: %w", err)
 	}
-	for _, f := range append(stale, p.Path("ready.json"), p.Path("pods")) {
+	for _, f := range append(stale, p.recordPath(), p.Path("pods")) {
 		if err := p.removeAll(f); err != nil {
 			return fmt.Errorf("remove stale file: %w", err)
 		}
@@ -232,18 +276,28 @@ func (p *Place) WriteRecord(r Record) error {
 	if err != nil {
 		return fmt.Errorf("encode record: %w", err)
 	}
-	return WriteFile(p.Path("ready.json"), b, 0o600)
+	return WriteFile(p.recordPath(), b, 0o600)
 }
+
+// Forget removes the record: from then on nobody takes the cluster for one that can be used.
+func (p *Place) Forget() error {
+	if err := os.Remove(p.recordPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove record: %w", err)
+	}
+	return nil
+}
+
+func (p *Place) recordPath() string { return p.Path("ready.json") }
 
 // Record reads what a running cluster stored.
 func (p *Place) Record() (Record, error) {
 	var r Record
-	b, err := os.ReadFile(p.Path("ready.json"))
+	b, err := os.ReadFile(p.recordPath())
 	if err != nil {
 		return r, fmt.Errorf("read record: %w", err)
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return r, fmt.Errorf("read record %s: %w", p.Path("ready.json"), err)
+		return r, fmt.Errorf("read record %s: %w", p.recordPath(), err)
 	}
 	return r, nil
 }

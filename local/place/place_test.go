@@ -6,8 +6,10 @@ package place
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,6 +38,43 @@ func TestLockIsHeldByOneAndFreedByItsEnd(t *testing.T) {
 	require.NoError(t, b.WaitFree(t.Context()))
 	require.NoError(t, b.Lock())
 	b.Unlock()
+}
+
+func TestWhoLooksKeepsNoOwnerFromTheLock(t *testing.T) {
+	p, err := At(t.TempDir(), "x")
+	require.NoError(t, err)
+	stop := make(chan struct{})
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_, err := (&Place{Name: p.Name, Dir: p.Dir}).Owner()
+				assert.NoError(t, err)
+			}
+		}
+	})
+	for range 200 {
+		require.NoError(t, p.Lock())
+		p.Unlock()
+	}
+	close(stop)
+	looking.Wait()
+}
+
+func TestALockThatWasThrownAwayIsNoLock(t *testing.T) {
+	p, err := At(t.TempDir(), "x")
+	require.NoError(t, err)
+	require.NoError(t, p.Lock())
+	thrown, err := os.Open(p.lockPath()) // as another process that waits has it
+	require.NoError(t, err)
+	defer thrown.Close()
+	require.True(t, p.isLock(thrown))
+	require.NoError(t, p.Remove())
+	p.Unlock()
+	require.False(t, p.isLock(thrown))
 }
 
 func TestClearKeepsObjectsAndRemovesWhatIsStale(t *testing.T) {

@@ -250,13 +250,7 @@ func (e *endpoints) chosen(client, target string) {
 }
 
 func (l *listener) serve(ctx context.Context, from net.Listener) {
-	for {
-		c, err := from.Accept()
-		if err != nil {
-			return // closed: the service or its endpoints are gone
-		}
-		go l.carry(ctx, c)
-	}
+	_ = gate.Accept(ctx, from, func(c net.Conn) { l.carry(ctx, c) }) // closed: the service or its endpoints are gone
 }
 
 func (l *listener) carry(ctx context.Context, c net.Conn) {

@@ -165,9 +165,18 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			if pid, err := s.place.Owner(); err == nil && pid != 0 {
 				return nil, errOther
 			}
+			if len(said) == 0 && isFull(s.place.Root) {
+				return nil, fmt.Errorf("the cluster did not start: the file system of %s is full: free some, or choose another folder with --state", s.place.Root)
+			}
 			return nil, fmt.Errorf("the cluster did not start: %s", strings.TrimPrefix(last(said), "kserve-cluster: "))
 		}
 	}
+}
+
+// isFull says whether a folder has no room for one more block: what a program prints to a file there is lost.
+func isFull(dir string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(dir, &s) == nil && s.Bavail == 0
 }
 
 // last is what a program said last, or that it said nothing.

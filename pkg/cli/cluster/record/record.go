@@ -164,7 +164,7 @@ func (p *Place) look() (int, error) {
 	}
 	var pid int
 	if _, err := fmt.Fscan(f, &pid); err != nil {
-		return 0, fmt.Errorf("read the cluster's lock: %w", err)
+		return 0, fmt.Errorf("read the cluster's lock %s: %w", f.Name(), err)
 	}
 	return pid, nil
 }
