@@ -50,7 +50,8 @@ type Applier struct {
 	// Count is told of every request; it may be nil.
 	Count func(kind, verb string)
 
-	memory memory
+	memory  memory
+	bundles bundles
 }
 
 // Wanted is what one owner is to have.

@@ -5,6 +5,8 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -13,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
@@ -86,50 +89,99 @@ func missingKind(o gather.Optional, role serving.ComponentRole) error {
 	}
 }
 
-// write applies an object; there is what it replaces, nil for a new one.
+// write applies an object; there is what it replaces, nil for a new one. What somebody else made of that name meanwhile is not taken over:
+// the write ends in a conflict, and the next pass sees whose it is.
 func (p *pass) write(ctx context.Context, want *wish, there plan.Object) (plan.Object, error) {
+	body, options := want.body, []client.PatchOption(nil)
 	if there != nil {
-		if err := p.prepare(ctx, want.Object, there); err != nil {
+		gone, err := p.prepare(ctx, want.Object, there)
+		if err != nil {
 			return nil, err
 		}
+		if !gone {
+			if body, err = pinned(body, there.GetUID()); err != nil {
+				return nil, p.failed(VerbApply, want.Object, err)
+			}
+			options = append(options, client.ForceOwnership)
+		}
 	}
-	after, err := p.patch(ctx, want)
+	after, err := p.patch(ctx, want, body, options...)
 	p.count(want.Object, VerbApply)
 	if err != nil {
-		return nil, p.failed(VerbApply, want.Object, err)
+		return nil, p.failed(VerbApply, want.Object, conflictOf(err, want.Object))
 	}
 	p.memory.learn(p.w.Owner.UID, want, after)
 	return after, nil
 }
 
-// prepare makes way for a write: fields that another controller wrote become ours, and a Service whose address cannot be changed is deleted.
-func (p *pass) prepare(ctx context.Context, want, there plan.Object) error {
+// pinned is a body that is applied to one object only, not to another of its name.
+func pinned(body []byte, uid types.UID) ([]byte, error) {
+	var object, metadata map[string]json.RawMessage
+	err := json.Unmarshal(body, &object)
+	if err == nil {
+		err = json.Unmarshal(object["metadata"], &metadata)
+	}
+	if err == nil {
+		metadata["uid"], err = json.Marshal(uid)
+	}
+	if err == nil {
+		object["metadata"], err = json.Marshal(metadata)
+	}
+	if err == nil {
+		body, err = json.Marshal(object)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("name the object that is to change: %w", err)
+	}
+	return body, nil
+}
+
+// conflictOf calls a conflict what the API server calls a change of the UID.
+func conflictOf(err error, o plan.Object) error {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return err
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field == "metadata.uid" {
+			return apierrors.NewConflict(schema.GroupResource{Group: kindOf(o).Group, Resource: kindOf(o).Kind}, o.GetName(), err)
+		}
+	}
+	return err
+}
+
+// prepare makes way for a write: fields that another controller wrote become ours, and a Service whose address cannot be changed is
+// deleted; gone says so.
+func (p *pass) prepare(ctx context.Context, want, there plan.Object) (gone bool, err error) {
 	if s, ok := there.(*corev1.Service); ok && headless(want) != headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
 		uid := s.GetUID()
 		err := p.Client.Delete(ctx, s, client.Preconditions{UID: &uid})
 		p.count(want, VerbDelete)
 		if client.IgnoreNotFound(err) != nil {
-			return p.failed(VerbDelete, want, err)
+			return false, p.failed(VerbDelete, want, err)
 		}
-		return nil
+		return true, nil
 	}
 	if len(ownFields(there)) > 0 {
-		return nil
+		return false, nil
 	}
 	full := empty(want)
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), full); err != nil {
-		return p.failed("read", want, err)
+		return false, p.failed("read", want, err)
+	}
+	if full.GetUID() != there.GetUID() {
+		return false, nil // the write ends in a conflict
 	}
 	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(full, formerManagers, FieldManager)
 	if err != nil || upgrade == nil {
-		return nil //nolint:nilerr // fields that cannot be read are no reason not to write ours
+		return false, nil //nolint:nilerr // fields that cannot be read are no reason not to write ours
 	}
 	err = p.Client.Patch(ctx, full, client.RawPatch(types.JSONPatchType, upgrade))
 	p.count(want, VerbAdopt)
 	if err != nil {
-		return p.failed(VerbAdopt, want, err)
+		return false, p.failed(VerbAdopt, want, err)
 	}
-	return nil
+	return false, nil
 }
 
 func headless(o plan.Object) bool {
@@ -137,13 +189,13 @@ func headless(o plan.Object) bool {
 	return ok && s.Spec.ClusterIP == corev1.ClusterIPNone
 }
 
-// patch sends what is wanted and returns what the API server made of it.
-func (p *pass) patch(ctx context.Context, want *wish, more ...client.PatchOption) (plan.Object, error) {
+// patch sends a body of what is wanted and returns what the API server made of it.
+func (p *pass) patch(ctx context.Context, want *wish, body []byte, more ...client.PatchOption) (plan.Object, error) {
 	after := empty(want.Object)
 	after.SetName(want.GetName())
 	after.SetNamespace(want.GetNamespace())
-	options := append([]client.PatchOption{client.ForceOwnership, client.FieldOwner(FieldManager)}, more...)
-	if err := p.Client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, want.body), options...); err != nil {
+	options := append([]client.PatchOption{client.FieldOwner(FieldManager)}, more...)
+	if err := p.Client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
 		return nil, err
 	}
 	fillKindAs(after, want.Object)
@@ -152,7 +204,7 @@ func (p *pass) patch(ctx context.Context, want *wish, more ...client.PatchOption
 
 // ask lets the API server say whether a write would change anything.
 func (p *pass) ask(ctx context.Context, want *wish, there plan.Object) (verdict, error) {
-	would, err := p.patch(ctx, want, client.DryRunAll)
+	would, err := p.patch(ctx, want, want.body, client.ForceOwnership, client.DryRunAll)
 	if p.Count != nil {
 		p.Count(kindOf(want.Object).Kind, VerbDryRun)
 	}
