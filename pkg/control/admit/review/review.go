@@ -132,9 +132,26 @@ type Endpoint struct {
 // NewBudget makes the bound that endpoints share.
 func NewBudget() *semaphore.Weighted { return semaphore.NewWeighted(budget) }
 
+// What is read before a review takes its part of the budget, and how long the rest of a longer one may take: whoever sends a few bytes
+// and waits is not to keep the others out.
+const (
+	first    = 64 << 10
+	restTime = 2 * time.Second
+)
+
+// partial is a body of which the beginning was read.
+type partial struct {
+	head  []byte
+	rest  io.Reader
+	whole bool
+}
+
 // cost of reading and answering a review. Who does not say how long the body is pays for the longest.
-func cost(r *http.Request) int64 {
-	if r.ContentLength < 0 || r.ContentLength > MaxBody {
+func (b *partial) cost(r *http.Request) int64 {
+	switch {
+	case b.whole:
+		return share
+	case r.ContentLength < 0 || r.ContentLength > MaxBody:
 		return MaxBody
 	}
 	return max(r.ContentLength, share)
@@ -155,15 +172,23 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 	defer cancel()
+	// What comes slowly takes nothing of the budget: most reviews are whole before they do.
+	body, code, err := beginning(w, r)
+	if err != nil {
+		e.observe("", OutcomeGarbage, start)
+		http.Error(w, err.Error(), code)
+		return
+	}
 	if e.Budget != nil {
-		if e.Budget.Acquire(ctx, cost(r)) != nil {
+		n := body.cost(r)
+		if e.Budget.Acquire(ctx, n) != nil {
 			e.observe("", OutcomeFailed, start)
 			http.Error(w, "too many admission reviews at a time; try again", http.StatusTooManyRequests)
 			return
 		}
-		defer e.Budget.Release(cost(r))
+		defer e.Budget.Release(n)
 	}
-	in, code, err := read(w, r)
+	in, code, err := body.read(w)
 	if err != nil {
 		e.observe("", OutcomeGarbage, start)
 		http.Error(w, err.Error(), code)
@@ -190,27 +215,49 @@ func patience(r *http.Request) time.Duration {
 	return asked - asked/20
 }
 
-// read reads the review. The code is for the HTTP answer when there is an error.
-func read(w http.ResponseWriter, r *http.Request) (*incoming, int, error) {
+// beginning reads what needs no budget. The code is for the HTTP answer when there is an error.
+func beginning(w http.ResponseWriter, r *http.Request) (*partial, int, error) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not possible here: an AdmissionReview is sent with POST", r.Method)
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the content type is %q: an AdmissionReview is application/json", r.Header.Get("Content-Type"))
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the review is larger than %d bytes", MaxBody)
-	case err != nil:
-		return nil, http.StatusBadRequest, fmt.Errorf("read the review: %w", err)
+	b := &partial{rest: http.MaxBytesReader(w, r.Body, MaxBody)}
+	head, err := io.ReadAll(io.LimitReader(b.rest, first))
+	if err != nil {
+		code, err := readFailed(err)
+		return nil, code, err
+	}
+	b.head, b.whole = head, len(head) < first
+	return b, 0, nil
+}
+
+// read reads the rest. The code is for the HTTP answer when there is an error.
+func (b *partial) read(w http.ResponseWriter) (*incoming, int, error) {
+	body := b.head
+	if !b.whole {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // a server that cannot has a limit of its own
+		rest, err := io.ReadAll(b.rest)
+		if err != nil {
+			code, err := readFailed(err)
+			return nil, code, err
+		}
+		body = append(body, rest...)
 	}
 	in, err := decode(body)
 	if err != nil {
 		return nil, http.StatusBadRequest, err
 	}
 	return in, 0, nil
+}
+
+func readFailed(err error) (int, error) {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return http.StatusRequestEntityTooLarge, fmt.Errorf("the review is larger than %d bytes", MaxBody)
+	}
+	return http.StatusBadRequest, fmt.Errorf("read the review: %w", err)
 }
 
 // decode reads an AdmissionReview of v1 or v1beta1, whose requests are the same.

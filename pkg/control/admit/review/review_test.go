@@ -139,9 +139,11 @@ func TestReviewsWaitForMemoryAsLongAsTheAPIServerDoes(t *testing.T) {
 	budget := review.NewBudget()
 	require.NoError(t, budget.Acquire(t.Context(), 63<<20))
 	e := &review.Endpoint{Budget: budget, Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer { return review.Allowed() }}
-	for name, body := range map[string]io.Reader{"long": strings.NewReader(strings.Repeat(" ", 2<<20)), "of no length": io.MultiReader(strings.NewReader(rightReview))} {
+	for name, body := range map[string]io.Reader{"long": strings.NewReader(strings.Repeat(" ", 2<<20)), "of no length": io.MultiReader(strings.NewReader(strings.Repeat(" ", 1<<20)))} {
 		recorder := httptest.NewRecorder()
-		e.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/x?timeout=10ms", body))
+		request := httptest.NewRequest(http.MethodPost, "/x?timeout=10ms", body)
+		request.Header.Set("Content-Type", "application/json")
+		e.ServeHTTP(recorder, request)
 		require.Equal(t, http.StatusTooManyRequests, recorder.Code, name)
 	}
 	for range 3 {
