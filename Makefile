@@ -69,12 +69,16 @@ test-local: ## Tests of the local cluster's own module: nodes, pods, limits, wha
 
 .PHONY: test-api
 test-api: cluster-binary ## Controller and webhook as processes on a real API server, with the shipped roles: a refused request or an unexplained grant fails
-	@KSERVE_TEST_API=1 go test -count=1 -timeout 20m ./pkg/testkit/cluster ./test/apiserver/... ./test/install
+	@$(WITH_CLUSTER_BINARY) KSERVE_TEST_API=1 go test -json -vet=off -count=1 -p 1 -timeout 30m ./pkg/testkit/cluster ./test/apiserver/... ./test/install | go run ./test/runner -events
+	@sed -n 's/^kserve-/granted, and used by no test: kserve-/p' test/apiserver/testdata/unused-grants.txt
 
 # KSERVE_CLUSTER_BINARY names a built local cluster; without it this checkout's is built, unless the cache has it.
 .PHONY: cluster-binary
 cluster-binary:
 	@test -n "$${KSERVE_CLUSTER_BINARY:-}" || $(MAKE) --no-print-directory local-cluster >/dev/null
+
+# One look-up for a whole target, so that it works with one binary also while sources change.
+WITH_CLUSTER_BINARY = export KSERVE_CLUSTER_BINARY="$${KSERVE_CLUSTER_BINARY:-$$(go run ./pkg/cli/cluster/binary/cmd 2>/dev/null)}";
 
 .PHONY: test-cluster
 test-cluster: test-cluster-binaries ## InferenceServices on a cluster of this machine, from kubectl apply to answers, failures and what is left: CLUSTER_TESTS chooses
@@ -92,7 +96,7 @@ test-cluster-binaries: cluster-binary images
 
 .PHONY: parity
 parity: cluster-binary ## Controller and webhook on an API server: compare what they make of the recorded inputs of PARITY_DIR with the recorded outcomes
-	@go run ./test/parity/cmd -dir $(PARITY_DIR)
+	@$(WITH_CLUSTER_BINARY) go run ./test/parity/cmd -dir $(PARITY_DIR)
 
 .PHONY: test-clients
 test-clients: ## Python kserve SDK and tritonclient against running services
@@ -117,7 +121,7 @@ BENCH_N ?= 500
 .PHONY: bench-cluster
 bench-cluster: images cluster-binary ## From `kserve local up` to the first prediction and the memory held; BENCH_N InferenceServices: processor time, API requests, memory. Results are kept in bin/bench-*.json
 	@go run ./bench/cluster -json $(BIN)/bench-cluster.json
-	@go run ./bench/converge -n $(BENCH_N) -json $(BIN)/bench-converge.json
+	@$(WITH_CLUSTER_BINARY) go run ./bench/converge -n $(BENCH_N) -json $(BIN)/bench-converge.json
 
 ##@ Change it
 
