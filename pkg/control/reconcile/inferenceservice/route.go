@@ -24,7 +24,8 @@ func isRoute(o plan.Object) bool {
 	return false
 }
 
-// everyComponentServed says that each component can answer, as far as its workload says.
+// everyComponentServed says that each component can answer, as far as its workload says. Status asks for more (control/observe): a pod that
+// serves, a workload that has seen its last change. Here a workload that is scaled to zero counts, for a request may be what scales it up.
 func everyComponentServed(p *plan.Plan, children *plan.Children) bool {
 	for i := range p.Components {
 		c := &p.Components[i]
