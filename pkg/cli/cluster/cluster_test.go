@@ -143,7 +143,7 @@ while [ ! -e %s ]; do sleep 0.05; done; echo "after the start" >&2
 }
 
 // onlyOne is a cluster that holds its lock as the real one does.
-const onlyOne = `exec 9>"${3#--state=}/default.lock"
+const onlyOne = `exec 9<>"${3#--state=}/default.lock"
 flock -n 9 || { echo 'kserve-cluster: a cluster of this name is running' >&2; exit 1; }
 echo $$ >&9
 echo '  0.10s etcd' >&2

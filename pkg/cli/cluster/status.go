@@ -140,10 +140,10 @@ func (s *Status) print(streams output.Streams) error {
 	if len(s.Pods) > 0 {
 		rows = nil
 		for _, p := range s.Pods {
-			rows = append(rows, []string{p.Namespace, p.Name, yesNo(p.Ready), p.State, fmt.Sprint(p.Restarts)})
+			rows = append(rows, []string{p.Namespace, p.Name, yesNo(p.Ready), fmt.Sprint(p.Restarts), p.State})
 		}
 		fmt.Fprintln(streams.Out)
-		if err := output.Rows(streams.Out, []string{"NAMESPACE", "POD", "READY", "STATE", "RESTARTS"}, rows); err != nil {
+		if err := output.Rows(streams.Out, []string{"NAMESPACE", "POD", "READY", "RESTARTS", "STATE"}, rows); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	local "github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
@@ -91,20 +92,20 @@ func (o *Options) orLocal(ctx context.Context) {
 	o.Cluster.Name = local.DefaultName
 }
 
-// gateway is where the hosts of a local cluster's services are served; empty when the kubeconfig is of another cluster.
-func gateway(kubeconfig string) string {
-	if kubeconfig == "" {
-		kubeconfig = os.Getenv("KUBECONFIG")
+// gateway is where the hosts of a local cluster's services are served; empty when the API server, which the kubeconfig or one of
+// KUBECONFIG's files names, is that of another cluster.
+func gateway(kubeconfig, server string) string {
+	for _, file := range filepath.SplitList(cmp.Or(kubeconfig, os.Getenv("KUBECONFIG"))) {
+		raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), "ready.json"))
+		if err != nil {
+			continue
+		}
+		var r local.Record
+		if json.Unmarshal(raw, &r) == nil && r.Kubeconfig == file && r.Server == server {
+			return r.Gateway
+		}
 	}
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(kubeconfig), "ready.json"))
-	if err != nil {
-		return ""
-	}
-	var r local.Record
-	if json.Unmarshal(raw, &r) != nil || r.Kubeconfig != kubeconfig {
-		return ""
-	}
-	return r.Gateway
+	return ""
 }
 
 // find fills in where the service is, from its status: URL or address, and the host it goes by. What the person gave counts.
@@ -113,9 +114,13 @@ func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	client, namespace, err := live.Client(kubeconfig)
+	config, namespace, err := live.Config(kubeconfig)
 	if err != nil {
 		return exit.Errorf(exit.Usage, "%w", err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return exit.Errorf(exit.Usage, "make a client: %w", err)
 	}
 	kind, resource, name := "InferenceService", live.InferenceServices(), o.Model
 	if o.Graph {
@@ -140,7 +145,7 @@ func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	if !ready {
 		fmt.Fprintf(stderr, "%s %s/%s is not ready: %s\n", kind, namespace, name, cmp.Or(live.Why(service), "no reason given"))
 	}
-	return o.goTo(where, gateway(kubeconfig))
+	return o.goTo(where, gateway(kubeconfig, config.Host))
 }
 
 // goTo directs the request to a service by the URL of its status, through the gateway when there is one.

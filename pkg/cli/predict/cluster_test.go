@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 )
@@ -56,7 +57,9 @@ func cluster(t *testing.T) (kubeconfig string) {
 // withGateway makes the kubeconfig that of a local cluster.
 func withGateway(t *testing.T, kubeconfig, url string) {
 	t.Helper()
-	raw, err := json.Marshal(map[string]string{"kubeconfig": kubeconfig, "gateway": url})
+	config, _, err := live.Config(kubeconfig)
+	require.NoError(t, err)
+	raw, err := json.Marshal(map[string]any{"kubeconfig": kubeconfig, "apiServer": config.Host, "gateway": url, "pid": 1})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(kubeconfig), "ready.json"), raw, 0o600))
 }
@@ -87,6 +90,11 @@ func TestAServiceIsAskedWhereItsStatusSays(t *testing.T) {
 	_, stderr, err := call(t, "", "ill", "-n", "default", "-d", row1)
 	require.NoError(t, err)
 	require.Contains(t, stderr, "InferenceService default/ill is not ready: the bucket is empty")
+
+	t.Setenv("KUBECONFIG", "/no/such/file"+string(filepath.ListSeparator)+kubeconfig)
+	_, _, err = call(t, "", "iris", "-n", "team", "-d", row1)
+	require.NoError(t, err)
+	require.Equal(t, "/serving/team/iris/v1/models/iris:predict", got.path, "one of several kubeconfigs")
 
 	_, other := restServer(t, 200, `{}`)
 	withGateway(t, kubeconfig, "http://127.0.0.1:1")
