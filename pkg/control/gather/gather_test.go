@@ -128,3 +128,25 @@ func TestTheSecretsThatAreReadAreBounded(t *testing.T) {
 	require.Contains(t, blocked.Message, "service account a")
 	require.Zero(t, tooMany.secrets)
 }
+
+func TestASectionInBinaryDataIsNotMissing(t *testing.T) {
+	s := NewSettings("ops", "")
+	_, err := s.Take(shipped(t))
+	require.NoError(t, err)
+	first, _ := s.Current()
+
+	cm := shipped(t)
+	text := cm.Data["ingress"]
+	delete(cm.Data, "ingress")
+	cm.BinaryData = map[string][]byte{"ingress": []byte("\xff\xfe"), "someone's": {0xff}}
+	_, err = s.Take(cm)
+	require.ErrorContains(t, err, "ingress")
+	still, _ := s.Current()
+	require.Same(t, first, still)
+
+	cm.BinaryData["ingress"] = []byte(text)
+	_, err = s.Take(cm)
+	require.NoError(t, err)
+	now, _ := s.Current()
+	require.Equal(t, first.Ingress, now.Ingress)
+}

@@ -50,11 +50,12 @@ func (s *Settings) Take(cm *corev1.ConfigMap) (changed bool, err error) {
 		s.fault = fmt.Errorf("ConfigMap %s/%s does not exist: create it (deploy/config has the shipped one)", s.namespace, settings.ConfigMapName)
 		return false, s.fault
 	}
-	if s.good != nil && maps.Equal(s.data, cm.Data) {
+	data := textOf(cm)
+	if s.good != nil && maps.Equal(s.data, data) {
 		s.fault = nil
 		return false, nil
 	}
-	parsed, err := settings.Parse(cm.Data)
+	parsed, err := settings.Parse(data)
 	if err != nil {
 		s.fault = err
 		return false, err
@@ -63,6 +64,16 @@ func (s *Settings) Take(cm *corev1.ConfigMap) (changed bool, err error) {
 	if s.domain != "" {
 		parsed.ClusterDomain = s.domain
 	}
-	s.good, s.data, s.fault = parsed, maps.Clone(cm.Data), nil
+	s.good, s.data, s.fault = parsed, data, nil
 	return true, nil
+}
+
+// textOf is everything that a ConfigMap says. A section that was stored as binary data counts: it is read or refused, never silently missing.
+func textOf(cm *corev1.ConfigMap) map[string]string {
+	data := make(map[string]string, len(cm.Data)+len(cm.BinaryData))
+	maps.Copy(data, cm.Data)
+	for key, raw := range cm.BinaryData {
+		data[key] = string(raw)
+	}
+	return data
 }
