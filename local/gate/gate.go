@@ -16,6 +16,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -117,6 +118,7 @@ func Accept(ctx context.Context, l net.Listener, serve func(net.Conn)) error {
 			if !passes(err) {
 				return fmt.Errorf("accept: %w", err)
 			}
+			runtime.GC() // it closes the pipes that were kept from copies which have ended: two files each
 			select {
 			case <-ctx.Done():
 			case <-time.After(acceptPause):

@@ -93,7 +93,8 @@ func (n *Node) Logs(ctx context.Context, ns, pod string, o *corev1.PodLogOptions
 	path, ended := r.log, func() bool { return true }
 	if o.Previous {
 		if path = r.prev; path == "" {
-			return fmt.Errorf("previous terminated container %q in pod %q: %w", o.Container, pod, ErrNotFound)
+			// Not ErrNotFound: of a 404 clients show only that something was not found.
+			return fmt.Errorf("previous terminated container %q in pod %q not found", o.Container, pod)
 		}
 	} else if r.proc != nil {
 		proc := r.proc

@@ -94,7 +94,7 @@ func (r *Root) hostFiles(root string) error {
 			if err != nil {
 				return fmt.Errorf("read link %s: %w", name, err)
 			}
-			if err := os.Symlink(link, filepath.Join(root, name)); err != nil {
+			if err := os.Symlink(link, filepath.Join(root, name)); err != nil && !errors.Is(err, fs.ErrExist) { // named twice
 				return fmt.Errorf("make link %s: %w", name, err)
 			}
 			continue
