@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -95,7 +96,11 @@ func (w *world) down(t *testing.T, before stock) {
 	require.NoError(t, err, "%s", out)
 	w.isUp = false
 	var left []string
+	dying := time.Now().Add(5 * time.Second) // the kernel ends what a namespace held when the namespace has ended
 	for _, p := range inside {
+		for p.Lives() && time.Now().Before(dying) {
+			pause(t.Context())
+		}
 		if p.Lives() {
 			left = append(left, fmt.Sprintf("process %d %s", p.PID, p.Name))
 		}

@@ -30,8 +30,13 @@ import (
 // root is the repository, or the folder into which `make test-cluster-rootless` copied what the tests need of it.
 const root = "../.."
 
-// clusterName is the cluster's; the folder of a run makes it unique.
-const clusterName = "e2e"
+// clusterName tells the cluster of a run, and what it leaves, from those of others; one that is kept has one name.
+var clusterName = func() string {
+	if os.Getenv(keep) != "" {
+		return "e2e"
+	}
+	return fmt.Sprintf("e2e-%d", os.Getpid())
+}()
 
 // upLimit is how long a cluster may take to start on a busy machine.
 const upLimit = 10 * time.Minute
