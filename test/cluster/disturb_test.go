@@ -205,12 +205,14 @@ func apiServerRestarts(s *space) {
 	l.seen(s, "before", 5)
 	s.apply(model("coming", iris))
 	start := time.Now()
+	s.restart = start
 	out, err := s.restartAPI(s.Context(), 2*time.Second)
 	require.NoError(s, err, "%s", out)
 	s.eventually("the API server answers", patience, func(ctx context.Context) error {
 		_, err := s.core.CoreV1().Namespaces().Get(ctx, s.ns, metav1.GetOptions{})
 		return err
 	})
+	s.restarted = time.Now()
 	s.note("the API server was away for %.1fs", time.Since(start).Seconds())
 	s.ready("coming")
 	s.await("standing", "is Ready still", patience, isReady)

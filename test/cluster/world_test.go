@@ -56,6 +56,8 @@ type world struct {
 	core   kubernetes.Interface
 	kinds  discovery.DiscoveryInterface
 	isUp   bool
+	// restart and restarted are when the API server was ended, and when its successor was ready.
+	restart, restarted time.Time
 }
 
 // record is what `kserve local status` says.
