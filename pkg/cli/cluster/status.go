@@ -56,6 +56,8 @@ const (
 	systemNamespace = "kserve"
 	// roleLabel of a pod is the name of the process of KServe that it runs.
 	roleLabel = "control-plane"
+	// serviceLabel of a pod is the name of its InferenceService.
+	serviceLabel = live.ServingGroup + "/inferenceservice"
 )
 
 // deploymentOf is the Deployment of one of KServe's own processes, by what a person calls it.
@@ -190,10 +192,11 @@ func logsCommand(t *Target, streams output.Streams) *cobra.Command {
 	var namespace, container string
 	var tail int
 	cmd := &cobra.Command{
-		Use:   "logs [controller | webhook | cluster | POD]",
-		Short: "Print the log of the controller, the webhook, Kubernetes itself or a pod",
+		Use:   "logs [controller | webhook | cluster | POD | SERVICE]",
+		Short: "Print the log of the controller, the webhook, Kubernetes itself, a pod or a pod of an InferenceService",
 		Example: `  kserve local logs controller -f
   kserve local logs cluster
+  kserve local logs sklearn-iris
   kserve local logs sklearn-iris-predictor-5d8f7c9b6d-x2x5k -n default -c storage-initializer`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -204,11 +207,14 @@ func logsCommand(t *Target, streams output.Streams) *cobra.Command {
 			if of == "cluster" {
 				return clusterLog(cmd.Context(), t, follow, tail, streams)
 			}
-			if _, _, err := t.running(); err != nil {
+			_, r, err := t.running()
+			if err != nil {
 				return err
 			}
 			if name, ok := deploymentOf(of); ok {
 				of, namespace = "deployment/"+name, systemNamespace
+			} else if of, container, err = logOf(cmd.Context(), r, namespace, of, container); err != nil {
+				return err
 			}
 			kubectl := []string{"logs", of, "--namespace=" + namespace, fmt.Sprintf("--follow=%t", follow), fmt.Sprintf("--previous=%t", previous), fmt.Sprintf("--tail=%d", tail)}
 			if container != "" {
@@ -223,6 +229,39 @@ func logsCommand(t *Target, streams output.Streams) *cobra.Command {
 	cmd.Flags().StringVarP(&container, "container", "c", "", "container of the pod")
 	cmd.Flags().IntVar(&tail, "tail", -1, "print the last lines only; -1 prints all")
 	return cmd
+}
+
+// logOf finds the pod and the container whose log is meant by the name of a pod or of an InferenceService.
+func logOf(ctx context.Context, r *record.Record, namespace, name, container string) (podName, containerName string, err error) {
+	client, _, err := live.Client(r.Kubeconfig)
+	if err != nil {
+		return "", "", err
+	}
+	pods, err := live.Pods(ctx, client, namespace)
+	if err != nil {
+		return "", "", exit.Errorf(exit.Unreachable, "%w", err)
+	}
+	pod, found := podFor(pods, name)
+	if !found {
+		return name, container, nil // kubectl knows more forms, and says what it does not find
+	}
+	return pod.Name, cmp.Or(container, pod.Initializer), nil
+}
+
+// podFor is the pod of that name, else one of the InferenceService of that name: one that is not ready, if there is one, because that is the
+// one that people ask about.
+func podFor(pods []live.Pod, name string) (live.Pod, bool) {
+	var best live.Pod
+	found := false
+	for _, p := range pods {
+		if p.Name == name {
+			return p, true
+		}
+		if p.Labels[serviceLabel] == name && (!found || best.Ready && !p.Ready) {
+			best, found = p, true
+		}
+	}
+	return best, found
 }
 
 // errNoLog says that a cluster never ran.

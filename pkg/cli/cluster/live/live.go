@@ -10,6 +10,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 )
 
 // ServingGroup is the API group of KServe.
@@ -109,6 +112,8 @@ type Pod struct {
 	Restarts int64  `json:"restarts"`
 	// Labels are the pod's.
 	Labels map[string]string `json:"-"`
+	// Initializer is the container that has to end well before the others start, empty when none is left.
+	Initializer string `json:"-"`
 }
 
 // Pods reads the pods of a namespace, or of all, sorted.
@@ -120,7 +125,7 @@ func Pods(ctx context.Context, client dynamic.Interface, namespace string) ([]Po
 	found := make([]Pod, 0, len(all.Items))
 	for i := range all.Items {
 		o := &all.Items[i]
-		p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels()}
+		p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels(), Initializer: initializer(o)}
 		for _, c := range containers(o) {
 			n, _, _ := unstructured.NestedInt64(c, "restartCount") // what is not there is 0
 			p.Restarts += n
@@ -141,7 +146,7 @@ func podState(o *unstructured.Unstructured) string {
 		if reason == "" || reason == "PodInitializing" {
 			continue
 		}
-		if more := cmp.Or(text(c, "lastState", "terminated", "message"), text(c, "state", "waiting", "message")); more != "" {
+		if more := cmp.Or(lastWords(text(c, "lastState", "terminated", "message")), text(c, "state", "waiting", "message")); more != "" {
 			return reason + ": " + more
 		}
 		return reason
@@ -152,6 +157,25 @@ func podState(o *unstructured.Unstructured) string {
 		}
 	}
 	return cmp.Or(text(o.Object, "status", "phase"), "Pending")
+}
+
+// lastWords is a termination message; of a storage initializer's report, which is JSON, the error in it.
+func lastWords(message string) string {
+	var report handoff.FetchReport
+	if err := json.Unmarshal([]byte(message), &report); err == nil && report.Message != "" {
+		return report.Message
+	}
+	return message
+}
+
+// initializer is the first init container that is not done.
+func initializer(o *unstructured.Unstructured) string {
+	for _, c := range maps(o, "status", "initContainerStatuses") {
+		if done, _, _ := unstructured.NestedBool(c, "ready"); !done {
+			return text(c, "name")
+		}
+	}
+	return ""
 }
 
 func containers(o *unstructured.Unstructured) []map[string]any {

@@ -4,6 +4,7 @@
 package live
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,7 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		"running":          {`{phase: Running}`, "Running"},
 		"a missing image":  {`{phase: Pending, containerStatuses: [{state: {waiting: {reason: ErrImagePull, message: no such image}}}]}`, "ErrImagePull: no such image"},
 		"its last words":   {`{phase: Running, containerStatuses: [{state: {waiting: {reason: CrashLoopBackOff, message: back-off}}, lastState: {terminated: {message: no flag}}}]}`, "CrashLoopBackOff: no flag"},
+		"a fetch's report": {`{initContainerStatuses: [{state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {message: '{"outcome":"failed","message":"no bucket"}'}}}]}`, "CrashLoopBackOff: no bucket"},
 		"an initializer":   {`{phase: Pending, initContainerStatuses: [{state: {waiting: {reason: CrashLoopBackOff}}}], containerStatuses: [{state: {waiting: {reason: PodInitializing}}}]}`, "CrashLoopBackOff"},
 		"no room":          {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: 0/1 nodes}]}`, "Unschedulable: 0/1 nodes"},
 		"a strange status": {`{phase: Running, conditions: 7, containerStatuses: [x]}`, "Running"},
@@ -38,6 +40,15 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 			require.Equal(t, c.want, podState(object(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}, status: "+c.status+"}")))
 		})
 	}
+}
+
+func TestTheInitializerThatIsNotDone(t *testing.T) {
+	pod := func(first, second bool) *unstructured.Unstructured {
+		return object(t, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p}, status: {initContainerStatuses: [{name: a, ready: %t}, {name: b, ready: %t}]}}", first, second))
+	}
+	require.Equal(t, "a", initializer(pod(false, false)))
+	require.Equal(t, "b", initializer(pod(true, false)))
+	require.Empty(t, initializer(pod(true, true)))
 }
 
 func TestWhyAServiceIsNotReady(t *testing.T) {
