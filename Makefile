@@ -83,7 +83,7 @@ WITH_CLUSTER_BINARY = export KSERVE_CLUSTER_BINARY="$${KSERVE_CLUSTER_BINARY:-$$
 .PHONY: test-cluster
 test-cluster: test-cluster-binaries ## InferenceServices on a cluster of this machine, from kubectl apply to answers, failures and what is left: CLUSTER_TESTS chooses
 	@(cd test/cluster && KSERVE_TEST_CLUSTER=1 go tool test2json -t -p test/cluster $(BIN)/cluster.test -test.v=test2json -test.timeout 30m -test.parallel 3 -test.run '$(CLUSTER_TESTS)') | go run ./test/runner -events
-	@KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m -run '$(CLUSTER_TESTS)' ./test/local | go run ./test/runner -events
+	@[ '$(CLUSTER_TESTS)' != . ] || KSERVE_TEST_CLUSTER=1 go test -json -vet=off -count=1 -timeout 30m ./test/local | go run ./test/runner -events
 
 .PHONY: test-cluster-rootless
 test-cluster-rootless: test-cluster-binaries ## The same as an ordinary user who is made for it: ROOTLESS_TESTS chooses
