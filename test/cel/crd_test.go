@@ -63,7 +63,7 @@ func loadCRDs(t *testing.T) map[string]*crd {
 
 // readCRDs reads the CRDs of a directory, by kind.
 func readCRDs(dir string) (map[string]*crd, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	names, err := filepath.Glob(filepath.Join(dir, "serving.kserve.io_*.yaml"))
 	if err != nil {
 		return nil, err
 	}
