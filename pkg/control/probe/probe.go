@@ -154,22 +154,29 @@ func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// watch asks the API server for its version until ctx ends, and logs each change once.
+// watch asks the API server for its version until ctx ends, and logs each change once. A server that goes away later takes nobody's
+// readiness: a webhook that leaves its Service while the API server restarts would be missed by the first requests after that.
 func (p *Process) watch(ctx context.Context) error {
 	tick := time.NewTicker(p.options.Retry)
 	defer tick.Stop()
+	reached, last := false, "the API server was not asked yet"
 	for {
 		release, err := p.ask(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		missing := ""
+		problem := ""
 		if err != nil {
-			missing = "needs a Kubernetes API server: " + err.Error()
+			problem = "needs a Kubernetes API server: " + err.Error()
 		}
+		changed := problem != last
+		last = problem
+		reached = reached || err == nil
 		p.mu.Lock()
-		changed := missing != p.missing
-		p.missing = missing
+		p.missing = problem
+		if reached {
+			p.missing = ""
+		}
 		p.mu.Unlock()
 		switch {
 		case err != nil:
