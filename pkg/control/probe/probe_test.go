@@ -72,7 +72,7 @@ func TestWithoutAnAPIServerTheProcessIsHealthyButNotReadyAndSaysWhy(t *testing.T
 	require.Contains(t, metrics, "kserve_api_server_reachable 0")
 }
 
-func TestWithAnAPIServerTheProcessBecomesReady(t *testing.T) {
+func TestWithAnAPIServerTheProcessBecomesReadyAndStaysSo(t *testing.T) {
 	// Only the version endpoint is asked; a server of our own stands in for it.
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -86,6 +86,14 @@ func TestWithAnAPIServerTheProcessBecomesReady(t *testing.T) {
 		_, metrics := get(o.MetricsAddr, "/metrics")
 		return strings.Contains(metrics, "kserve_api_server_reachable 1")
 	}, 5*time.Second, time.Millisecond)
+
+	api.Close()
+	require.Eventually(t, func() bool {
+		_, metrics := get(o.MetricsAddr, "/metrics")
+		return strings.Contains(metrics, "kserve_api_server_reachable 0")
+	}, 5*time.Second, time.Millisecond)
+	status, body := get(o.HealthAddr, "/readyz")
+	require.Equal(t, http.StatusOK, status, "an API server that goes away later takes nobody's readiness: %s", body)
 }
 
 func TestABusyAddressIsAnErrorThatNamesItAndTheFlag(t *testing.T) {
