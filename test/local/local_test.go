@@ -218,7 +218,7 @@ func installed(p *person) {
 	s = p.status()
 	require.Len(p, s.Services, 1)
 	require.Equal(p, "True", s.Services[0].Ready)
-	for what, want := range map[string]string{"controller": "inferenceservice", "webhook": "certificate", "cluster": "ready {"} {
+	for what, want := range map[string]string{"controller": "settings read", "webhook": "certificate", "cluster": "ready {"} {
 		out, _ := p.types("local", "logs", what, "--name="+name)
 		require.Contains(p, out, want, what)
 	}

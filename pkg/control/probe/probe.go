@@ -157,8 +157,6 @@ func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
 // watch asks the API server for its version until ctx ends, and logs each change once. A server that goes away later takes nobody's
 // readiness: a webhook that leaves its Service while the API server restarts would be missed by the first requests after that.
 func (p *Process) watch(ctx context.Context) error {
-	tick := time.NewTicker(p.options.Retry)
-	defer tick.Stop()
 	reached, last := false, "the API server was not asked yet"
 	for {
 		release, err := p.ask(ctx)
@@ -188,10 +186,14 @@ func (p *Process) watch(ctx context.Context) error {
 			p.log.Info("API server reached", zap.String("version", release))
 			p.reachable.Set(1)
 		}
+		pause := p.options.Retry
+		if !reached { // somebody waits for this process to be ready
+			pause = min(pause, time.Second)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }
