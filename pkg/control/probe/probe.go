@@ -158,10 +158,10 @@ func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
 // readiness: a webhook that leaves its Service while the API server restarts would be missed by the first requests after that.
 func (p *Process) watch(ctx context.Context) error {
 	reached, last := false, "the API server was not asked yet"
-	for {
+	for ctx.Err() == nil {
 		release, err := p.ask(ctx)
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		problem := ""
 		if err != nil {
@@ -192,10 +192,10 @@ func (p *Process) watch(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-time.After(pause):
 		}
 	}
+	return nil
 }
 
 // Config finds the way to the API server: a kubeconfig, or the pod's service account.
