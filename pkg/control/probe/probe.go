@@ -107,7 +107,7 @@ func (p *Process) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	p.serve(ctx, group, healthPort, health)
 	p.serve(ctx, group, metricsPort, metrics)
-	group.Go(func() error { return p.watch(ctx) })
+	group.Go(func() error { p.watch(ctx); return nil })
 	return group.Wait()
 }
 
@@ -156,7 +156,7 @@ func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
 
 // watch asks the API server for its version until ctx ends, and logs each change once. A server that goes away later takes nobody's
 // readiness: a webhook that leaves its Service while the API server restarts would be missed by the first requests after that.
-func (p *Process) watch(ctx context.Context) error {
+func (p *Process) watch(ctx context.Context) {
 	reached, last := false, "the API server was not asked yet"
 	for ctx.Err() == nil {
 		release, err := p.ask(ctx)
@@ -195,7 +195,6 @@ func (p *Process) watch(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 	}
-	return nil
 }
 
 // Config finds the way to the API server: a kubeconfig, or the pod's service account.
