@@ -301,6 +301,9 @@ func discarded(p *person) {
 	for _, dir := range []string{p.state, p.home} {
 		require.NoError(p, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			require.NoError(p, err)
+			if path == filepath.Join(p.home, ".config", "go") {
+				return filepath.SkipDir // the go command, which is asked for its version in a checkout, counts its own runs
+			}
 			require.True(p, d.IsDir(), "%s is left", path)
 			return nil
 		}))
