@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -59,17 +58,10 @@ func validatingConfigurations() []string {
 func NewOptions() Options {
 	return Options{
 		Probe: probe.Options{MetricsAddr: ":8080", HealthAddr: ":8081"}, Port: 9443,
-		Namespace: environment("POD_NAMESPACE", "kserve"), ClusterDomain: "cluster.local",
-		Secret: environment("SECRET_NAME", "kserve-webhook-server-cert"), Service: "kserve-webhook-server-service",
+		Namespace: probe.Environment("POD_NAMESPACE", "kserve"), ClusterDomain: "cluster.local",
+		Secret: probe.Environment("SECRET_NAME", "kserve-webhook-server-cert"), Service: "kserve-webhook-server-service",
 		TLSMinVersion: "VersionTLS12", ShutdownDelay: 5 * time.Second,
 	}
-}
-
-func environment(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
 }
 
 // BindFlags adds every flag.

@@ -6,7 +6,6 @@ package manager
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -49,19 +48,12 @@ type Options struct {
 func NewOptions() Options {
 	return Options{
 		Probe:            probe.Options{MetricsAddr: ":8080", HealthAddr: ":8081"},
-		Namespace:        fromEnvironment(envNamespace, "kserve"),
-		PodName:          fromEnvironment(envPodName, ""),
-		ClusterDomain:    fromEnvironment(envClusterDomain, "cluster.local"),
-		KnativeNamespace: fromEnvironment(envKnativeNamespace, "knative-serving"),
+		Namespace:        probe.Environment(envNamespace, "kserve"),
+		PodName:          probe.Environment(envPodName, ""),
+		ClusterDomain:    probe.Environment(envClusterDomain, "cluster.local"),
+		KnativeNamespace: probe.Environment(envKnativeNamespace, "knative-serving"),
 		Concurrency:      8, QPS: 200, Burst: 400,
 	}
-}
-
-func fromEnvironment(name, fallback string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return fallback
 }
 
 // BindFlags adds every flag.

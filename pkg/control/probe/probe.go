@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -170,6 +171,10 @@ func (p *Process) watch(ctx context.Context) {
 		changed := problem != last
 		last = problem
 		reached = reached || err == nil
+		pause := p.options.Retry
+		if !reached { // somebody waits for this process to be ready
+			pause = min(pause, time.Second)
+		}
 		p.mu.Lock()
 		p.missing = problem
 		if reached {
@@ -180,21 +185,25 @@ func (p *Process) watch(ctx context.Context) {
 		case err != nil:
 			p.reachable.Set(0)
 			if changed {
-				p.log.Error("no API server; retrying", zap.Error(err), zap.Duration("every", p.options.Retry))
+				p.log.Error("no API server; retrying", zap.Error(err), zap.Duration("every", pause))
 			}
 		case changed:
 			p.log.Info("API server reached", zap.String("version", release))
 			p.reachable.Set(1)
-		}
-		pause := p.options.Retry
-		if !reached { // somebody waits for this process to be ready
-			pause = min(pause, time.Second)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 	}
+}
+
+// Environment is a variable of the process, or what stands for it when it is empty.
+func Environment(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
 }
 
 // Config finds the way to the API server: a kubeconfig, or the pod's service account.
