@@ -88,16 +88,16 @@ func FuzzPatch(f *testing.F) {
 		// What the API server sends was read and written by it before, so a key stands in it once.
 		var tree map[string]any
 		if json.Unmarshal(raw, &tree) != nil || json.Unmarshal(other, &after) != nil || tree == nil {
-			t.Skip()
+			t.Skip("no two objects")
 		}
 		raw, err := json.Marshal(tree)
 		require.NoError(t, err)
 		if review.Object(raw, &before) != nil {
-			t.Skip()
+			t.Skip("an object of another kind")
 		}
 		steps, err := review.Patch(raw, &before, &after)
 		if err != nil {
-			t.Skip() // nested too deeply
+			t.Skip("nested too deeply to patch")
 		}
 		var got thing
 		require.NoError(t, review.Object([]byte(apply(t, raw, steps)), &got))
