@@ -85,6 +85,18 @@ const (
 	MultiNodeExecutorMP = "mp"
 )
 
+// OwnPrefix starts the annotations that are this product's own, beside those of the serving group. They tell the controller what to do with the
+// service; they are never copied to children or pod templates, so that changing one restarts nothing.
+const OwnPrefix = "kserve-go.dev/"
+
+// Annotations of this product's own.
+const (
+	// AnnotationCanaryAnalysis holds, as YAML or JSON, by which measurements canaries are judged and rolled back.
+	AnnotationCanaryAnalysis = OwnPrefix + "canary-analysis"
+	// AnnotationCanaryShadow names canaries that get a copy of requests, with percentages: "v2=100".
+	AnnotationCanaryShadow = OwnPrefix + "canary-shadow"
+)
+
 // FinalizerInferenceService keeps a deleted service until what belongs to it by name only, its TrainedModels, is deleted too.
 const FinalizerInferenceService = "inferenceservice.finalizers"
 
