@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -25,49 +24,9 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 )
 
-// Cluster says that the model is a service of a cluster, and of which.
-type Cluster struct {
-	Namespace  string
-	Kubeconfig string
-	// Name and State are those of a local cluster.
-	Name, State string
-}
-
-// asked says whether the person named a cluster in any way.
-func (c *Cluster) asked() bool { return *c != Cluster{} }
-
-// kubeconfig is the file that leads to the cluster: the named one, that of the named local cluster, that of KUBECONFIG, or that of
-// the local cluster that runs. Empty means what client libraries do by themselves.
-func (c *Cluster) kubeconfig() (string, error) {
-	switch {
-	case c.Kubeconfig != "":
-		return c.Kubeconfig, nil
-	case c.Name == "" && c.State == "" && os.Getenv("KUBECONFIG") != "":
-		return "", nil
-	}
-	p, err := local.At(c.State, cmp.Or(c.Name, local.DefaultName))
-	if err != nil {
-		return "", exit.Errorf(exit.Usage, "%w", err)
-	}
-	r, err := p.Running()
-	switch {
-	case err == nil:
-		return r.Kubeconfig, nil
-	case !errors.Is(err, local.ErrNotRunning):
-		return "", err
-	case c.Name == "" && c.State == "":
-		if home, err := os.UserHomeDir(); err == nil {
-			if _, err := os.Stat(filepath.Join(home, ".kube", "config")); err == nil {
-				return "", nil
-			}
-		}
-	}
-	return "", exit.Errorf(exit.Unreachable, "%w; --kubeconfig names another cluster", err)
-}
-
 // orLocal turns to the local cluster of a person who named neither a server nor a cluster, when nothing listens where a server would.
 func (o *Options) orLocal(ctx context.Context) {
-	if o.Cluster.asked() || o.urlGiven || o.addressGiven {
+	if o.Cluster.Asked() || o.urlGiven || o.addressGiven {
 		return
 	}
 	address := o.GRPCAddr
@@ -110,7 +69,7 @@ func gateway(kubeconfig, server string) string {
 
 // find fills in where the service is, from its status: URL or address, and the host it goes by. What the person gave counts.
 func (o *Options) find(ctx context.Context, stderr io.Writer) error {
-	kubeconfig, err := o.Cluster.kubeconfig()
+	kubeconfig, err := o.Cluster.Path()
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 )
@@ -53,7 +54,7 @@ type Options struct {
 	Headers  []string
 	Timeout  time.Duration
 	Output   output.Format
-	Cluster  Cluster // where to look for the service; without it URL and GRPCAddr are the server
+	Cluster  live.Where // where to look for the service; without it URL and GRPCAddr are the server
 
 	urlGiven, addressGiven bool
 }
@@ -136,7 +137,7 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	o.orLocal(ctx)
-	if o.Cluster.asked() {
+	if o.Cluster.Asked() {
 		if err := o.find(ctx, streams.Err); err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func (o *Options) send(ctx context.Context, body *requestBody, streams output.St
 	if err := answer.print(o.Output, streams); err != nil {
 		return err
 	}
-	if answer.notFound && !o.Graph && !o.Cluster.asked() {
+	if answer.notFound && !o.Graph && !o.Cluster.Asked() {
 		fmt.Fprintf(streams.Err, "if %s is an InferenceGraph that kserve run serves, it is at /serving/<namespace>/<name>: kserve predict --graph %s\n", o.Model, o.Model)
 	}
 	if answer.failed {
@@ -285,7 +286,7 @@ func (o *Options) path(model string) string {
 	if !o.Graph {
 		return model
 	}
-	if o.Cluster.asked() { // it has a host of its own
+	if o.Cluster.Asked() { // it has a host of its own
 		return "/"
 	}
 	namespace, name, ok := strings.Cut(o.Model, "/")
@@ -354,7 +355,7 @@ func (o *Options) unreachable(ctx context.Context, address string, err error) er
 	if strings.Contains(err.Error(), "malformed HTTP") { // the error has no type; all that hangs on its text is the advice
 		return exit.Errorf(exit.Unreachable, "the server at %s does not speak HTTP/1.1; is that its gRPC port? then use --protocol grpc --grpc-address %s", address, address)
 	}
-	if o.Cluster.asked() {
+	if o.Cluster.Asked() {
 		return exit.Errorf(exit.Unreachable, "reach %s: %w; --url (for grpc --grpc-address) names another way into the cluster", address, err)
 	}
 	return exit.Errorf(exit.Unreachable, "reach %s: %w; start a server with: kserve run -f FILE", address, err)
