@@ -166,7 +166,7 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 // one makes one object be as wanted and returns it as it is then, nil where it is not there.
 func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 	k := keyOf(want)
-	if optional, ok := gather.OptionalKind(k.GroupKind); ok && !p.Kinds.Has(k.GroupKind) {
+	if optional, ok := plan.OptionalKind(k.GroupKind); ok && !p.Kinds.Has(k.GroupKind) {
 		return nil, missingKind(optional, p.role(want))
 	}
 	there, cached := p.have[k]

@@ -6,7 +6,7 @@ package apply
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 // rule says which parts of a kind are kept up once an object is there.
@@ -26,29 +26,24 @@ var (
 	routeDefaults = map[string]any{"weight": int64(1), "group": "", "kind": "Service"}
 )
 
-// ruleOf follows what existing clusters do: metadata alone is no reason to touch a Deployment, a Service or an Ingress. When the spec is
-// written, the metadata is written with it.
+// ruleOf follows what existing clusters do: see plan.MetadataKept.
 func ruleOf(gk schema.GroupKind) rule {
-	spec, all := []string{"spec"}, []string{"metadata", "spec"}
+	r := rule{parts: []string{"spec"}, never: plan.MadeOnce(gk)}
+	if plan.MetadataKept(gk) {
+		r.parts = []string{"metadata", "spec"}
+	}
 	switch gk {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
-		return rule{parts: spec, defaults: podDefaults}
-	case gather.HTTPRoute.GroupKind():
-		return rule{parts: all, defaults: routeDefaults}
-	case schema.GroupKind{Kind: "Service"}, schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}:
-		return rule{parts: spec}
+		r.defaults = podDefaults
+	case plan.HTTPRoute.GroupKind():
+		r.defaults = routeDefaults
 	case schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:
-		return rule{parts: all, open: []string{"behavior"}}
-	case schema.GroupKind{Kind: "ConfigMap"}:
-		return rule{never: true}
-	case gather.ScaledObject.GroupKind(), gather.OpenTelemetryCollector.GroupKind():
-		return rule{parts: spec}
-	default:
-		return rule{parts: all}
+		r.open = []string{"behavior"}
 	}
+	return r
 }
 
 // isScaler tells the kinds of which two on one workload would fight: the old one goes before the new one comes.
 func isScaler(gk schema.GroupKind) bool {
-	return gk.Group == "autoscaling" || gk == gather.ScaledObject.GroupKind()
+	return gk.Group == "autoscaling" || gk == plan.ScaledObject.GroupKind()
 }

@@ -23,7 +23,6 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
-	"github.com/kserve-go/kserve-go/pkg/control/gather"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
@@ -41,7 +40,7 @@ func (p *pass) read(ctx context.Context, want plan.Object) (plan.Object, error) 
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case meta.IsNoMatchError(err):
-		if optional, ok := gather.OptionalKind(keyOf(want).GroupKind); ok {
+		if optional, ok := plan.OptionalKind(keyOf(want).GroupKind); ok {
 			return nil, missingKind(optional, p.role(want))
 		}
 		fallthrough
@@ -78,9 +77,9 @@ func (p *pass) clash(want, there plan.Object, ref *metav1.OwnerReference) error 
 	}
 }
 
-func missingKind(o gather.Optional, role serving.ComponentRole) error {
+func missingKind(o plan.Optional, role serving.ComponentRole) error {
 	reason := servingv1beta1.ReasonReconcileFailed
-	if o == gather.KnativeService {
+	if o == plan.KnativeService {
 		reason = ReasonNoKnative
 	}
 	return &plan.Blocked{

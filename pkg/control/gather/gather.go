@@ -67,8 +67,8 @@ func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceSer
 		snap.Surroundings = *around
 	}
 	snap.StorageContainers = containers.Items
-	snap.NoVirtualServices = !g.Kinds.Has(VirtualService.GroupKind())
-	if g.Kinds.Has(KnativeService.GroupKind()) {
+	snap.NoVirtualServices = !g.Kinds.Has(plan.VirtualService.GroupKind())
+	if g.Kinds.Has(plan.KnativeService.GroupKind()) {
 		if err := g.readKnative(ctx, snap); err != nil {
 			return nil, err
 		}

@@ -86,12 +86,12 @@ func TestSurroundingsHoldWhatIsNamedAndThere(t *testing.T) {
 func TestKindsComeAndGo(t *testing.T) {
 	var k Kinds
 	require.True(t, k.Has(schema.GroupKind{Group: "apps", Kind: "Deployment"}), "what is not optional is there")
-	require.False(t, k.Has(HTTPRoute.GroupKind()))
-	require.True(t, k.Set(HTTPRoute, true))
-	require.False(t, k.Set(HTTPRoute, true), "no news")
-	require.True(t, k.Has(HTTPRoute.GroupKind()))
-	require.Equal(t, []Optional{HTTPRoute}, k.Present())
-	require.True(t, k.Set(HTTPRoute, false))
+	require.False(t, k.Has(plan.HTTPRoute.GroupKind()))
+	require.True(t, k.Set(plan.HTTPRoute, true))
+	require.False(t, k.Set(plan.HTTPRoute, true), "no news")
+	require.True(t, k.Has(plan.HTTPRoute.GroupKind()))
+	require.Equal(t, []plan.Optional{plan.HTTPRoute}, k.Present())
+	require.True(t, k.Set(plan.HTTPRoute, false))
 	require.Empty(t, k.Present())
 }
 

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 // lookAgain is the pause before a kind is looked for again whose definition is there and which is not served yet.
@@ -44,7 +45,7 @@ type kinds struct {
 }
 
 // served asks the API server whether it serves a kind now.
-func served(ctx context.Context, d discovery.DiscoveryInterface, o gather.Optional) (bool, error) {
+func served(ctx context.Context, d discovery.DiscoveryInterface, o plan.Optional) (bool, error) {
 	list := &struct {
 		Resources []struct {
 			Kind string `json:"kind"`
@@ -69,9 +70,9 @@ func served(ctx context.Context, d discovery.DiscoveryInterface, o gather.Option
 }
 
 // discover looks for every optional kind before anything is reconciled, so that no service is told of a missing kind that is there.
-func discover(ctx context.Context, d discovery.DiscoveryInterface) ([]gather.Optional, error) {
-	var present []gather.Optional
-	for _, o := range gather.OptionalKinds() {
+func discover(ctx context.Context, d discovery.DiscoveryInterface) ([]plan.Optional, error) {
+	var present []plan.Optional
+	for _, o := range plan.OptionalKinds() {
 		switch is, err := served(ctx, d, o); {
 		case err != nil:
 			return nil, err
@@ -84,8 +85,8 @@ func discover(ctx context.Context, d discovery.DiscoveryInterface) ([]gather.Opt
 
 // Reconcile implements reconcile.Reconciler: the request names a CustomResourceDefinition.
 func (k *kinds) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	all := gather.OptionalKinds()
-	i := slices.IndexFunc(all, func(o gather.Optional) bool { return o.CRD == req.Name })
+	all := plan.OptionalKinds()
+	i := slices.IndexFunc(all, func(o plan.Optional) bool { return o.CRD == req.Name })
 	if i < 0 {
 		return ctrl.Result{}, nil
 	}
@@ -108,7 +109,7 @@ func (k *kinds) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 }
 
 // turn starts or ends the watch of a kind and wakes the services.
-func (k *kinds) turn(ctx context.Context, o gather.Optional, present bool) error {
+func (k *kinds) turn(ctx context.Context, o plan.Optional, present bool) error {
 	if present {
 		if err := k.watch(ctx, o); err != nil {
 			return err
@@ -132,14 +133,14 @@ func (k *kinds) turn(ctx context.Context, o gather.Optional, present bool) error
 	}
 }
 
-func objectOf(o gather.Optional) *unstructured.Unstructured {
+func objectOf(o plan.Optional) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(o.GroupVersionKind)
 	return u
 }
 
 // watch makes the cache hold a kind, and its changes wake their services.
-func (k *kinds) watch(ctx context.Context, o gather.Optional) error {
+func (k *kinds) watch(ctx context.Context, o plan.Optional) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.indexed[o.CRD] {
@@ -163,7 +164,7 @@ func addKinds(mgr ctrl.Manager, k *kinds) error {
 		return fmt.Errorf("make the controller of optional kinds: %w", err)
 	}
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
-		return slices.ContainsFunc(gather.OptionalKinds(), func(k gather.Optional) bool { return k.CRD == o.GetName() })
+		return slices.ContainsFunc(plan.OptionalKinds(), func(k plan.Optional) bool { return k.CRD == o.GetName() })
 	})
 	if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), crdMetadata(), &handler.EnqueueRequestForObject{}, ours)); err != nil {
 		return fmt.Errorf("watch definitions: %w", err)

@@ -46,6 +46,7 @@ import (
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/apply"
 	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/probe"
 	"github.com/kserve-go/kserve-go/pkg/control/reconcile/inferenceservice"
 )
@@ -240,7 +241,7 @@ func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
 }
 
 // add makes the controllers, their indexes and watches.
-func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.DiscoveryInterface, present []gather.Optional) error {
+func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.DiscoveryInterface, present []plan.Optional) error {
 	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}} {
 		if err := c.indexer.IndexField(ctx, o, gather.IndexController, gather.ControllerOf); err != nil {
 			return fmt.Errorf("index %T: %w", o, err)

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
-	"github.com/kserve-go/kserve-go/pkg/control/gather"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
@@ -18,7 +17,7 @@ import (
 // isRoute tells what makes a service reachable from outside. It is made when the service can answer for the first time, and kept up from then on.
 func isRoute(o plan.Object) bool {
 	switch o.GetObjectKind().GroupVersionKind().Kind {
-	case "Ingress", gather.HTTPRoute.Kind, gather.VirtualService.Kind:
+	case "Ingress", plan.HTTPRoute.Kind, plan.VirtualService.Kind:
 		return true
 	}
 	return false
@@ -33,7 +32,7 @@ func everyComponentServed(p *plan.Plan, children *plan.Children) bool {
 			continue
 		}
 		if p.Mode != serving.Standard {
-			if !ksvcReady(children.OptionalObject(gather.KnativeService.Group, gather.KnativeService.Kind, c.Name)) {
+			if !ksvcReady(children.OptionalObject(plan.KnativeService.Group, plan.KnativeService.Kind, c.Name)) {
 				return false
 			}
 			continue
