@@ -46,18 +46,18 @@ func TestPrintSaysWhatFailedAndCounts(t *testing.T) {
 	failed := Print(&out, []Result{
 		{Name: "a"},
 		{Name: "b", Problems: []string{"x: missing", "y: missing"}},
-		{Name: "c", OutOfScope: "canary"},
-		{Name: "d", OutOfScope: "graph", Ran: true},
-		{Name: "e", OutOfScope: "graph", Ran: true, Problems: []string{"z: missing"}},
+		{Name: "c", OutOfScope: "Knative mode"},
+		{Name: "d", OutOfScope: "InferenceGraph", Ran: true},
+		{Name: "e", OutOfScope: "InferenceGraph", Ran: true, Problems: []string{"z: missing"}},
 	}, false)
 	require.Equal(t, 1, failed)
 	require.Equal(t, `FAIL b
      x: missing
      y: missing
-out of scope, fails: e (graph)
+out of scope, fails: e (InferenceGraph)
      z: missing
 of the cases out of scope 1 pass, 1 fail
-out of scope: 3 (graph: 2, canary: 1)
+out of scope: 3 (InferenceGraph: 2, Knative mode: 1)
 1 passed, 1 failed
 `, out.String())
 }
@@ -86,18 +86,18 @@ func TestScopeIsComputedFromTheInput(t *testing.T) {
 		"Knative under its old name":                      {input: service("serving.kserve.io/deploymentMode: Serverless", ""), rule: ruleKnative},
 		"ModelMesh":                                       {input: service("serving.kserve.io/deploymentMode: ModelMesh", ""), rule: ruleModelMesh},
 		"a mode that does not exist is for validation":    {input: service("serving.kserve.io/deploymentMode: Nothing", "")},
-		"a transformer":                                   {input: service(standard, "transformer: {}"), rule: ruleTransformer},
-		"an explainer":                                    {input: service(standard, "explainer: {}"), rule: ruleExplainer},
-		"canaries":                                        {input: service(standard, "canary: []"), rule: ruleCanary},
-		"workers":                                         {input: service(standard, "predictor: {workerSpec: {}}"), rule: ruleWorker},
-		"a runtime with workers":                          {input: "{kind: ServingRuntime, metadata: {name: r}, spec: {workerSpec: {}}}", rule: ruleWorker},
+		"a transformer":                                   {input: service(standard, "transformer: {}")},
+		"an explainer":                                    {input: service(standard, "explainer: {}")},
+		"canaries":                                        {input: service(standard, "canary: []")},
+		"workers":                                         {input: service(standard, "predictor: {workerSpec: {}}")},
+		"a runtime with workers":                          {input: "{kind: ServingRuntime, metadata: {name: r}, spec: {workerSpec: {}}}"},
 		"a runtime":                                       {input: "{kind: ServingRuntime, metadata: {name: r}, spec: {}}"},
-		"a logger":                                        {input: service(standard, "predictor: {logger: {}}"), rule: ruleLogger},
-		"a batcher":                                       {input: service(standard, "predictor: {batcher: {}}"), rule: ruleBatcher},
-		"KEDA":                                            {input: service(standard+", serving.kserve.io/autoscalerClass: keda", ""), rule: ruleKeda},
-		"scraped metrics":                                 {input: service(standard+`, serving.kserve.io/enable-prometheus-scraping: "true"`, ""), rule: ruleMetrics},
-		"scraped metrics for all":                         {settings: with(`{"metricsAggregator": {"enableMetricAggregation": "true"}}`), input: service(standard, ""), rule: ruleMetrics},
-		"the Gateway API":                                 {settings: with(`{"ingress": {"enableGatewayApi": true}}`), input: service(standard, ""), rule: ruleGateway},
+		"a logger":                                        {input: service(standard, "predictor: {logger: {}}")},
+		"a batcher":                                       {input: service(standard, "predictor: {batcher: {}}")},
+		"KEDA":                                            {input: service(standard+", serving.kserve.io/autoscalerClass: keda", "")},
+		"scraped metrics":                                 {input: service(standard+`, serving.kserve.io/enable-prometheus-scraping: "true"`, "")},
+		"scraped metrics for all":                         {settings: with(`{"metricsAggregator": {"enableMetricAggregation": "true"}}`), input: service(standard, "")},
+		"the Gateway API":                                 {settings: with(`{"ingress": {"enableGatewayApi": true}}`), input: service(standard, "")},
 		"a graph":                                         {input: "{kind: InferenceGraph, metadata: {name: g}}", rule: ruleGraph},
 		"a trained model":                                 {input: "{kind: TrainedModel, metadata: {name: t}}", rule: ruleTrained},
 		"an InferenceService that admission refuses, Standard": {input: service(standard, "")},
@@ -123,7 +123,7 @@ func TestScopeOfTheRecordedCases(t *testing.T) {
 			inside++
 		}
 	}
-	require.Equal(t, 122, inside, "of %d", len(cases))
+	require.Equal(t, 159, inside, "of %d", len(cases))
 }
 
 func TestAnEmptyFolderIsAnError(t *testing.T) {

@@ -11,22 +11,13 @@ import (
 	"strings"
 )
 
-// The rules that put a case out of scope: what the controller does not do yet. Each looks at the inputs and the operator's settings,
-// never at a name.
+// The rules that put a case out of scope: what is not Standard mode of an InferenceService. Each looks at the inputs and the operator's
+// settings, never at a name.
 const (
-	ruleGraph       = "graph"
-	ruleTrained     = "TrainedModel"
-	ruleKnative     = "Knative mode"
-	ruleModelMesh   = "ModelMesh mode"
-	ruleTransformer = "transformer"
-	ruleExplainer   = "explainer"
-	ruleCanary      = "canary"
-	ruleWorker      = "workerSpec"
-	ruleGateway     = "Gateway API"
-	ruleKeda        = "KEDA"
-	ruleLogger      = "logger"
-	ruleBatcher     = "batcher"
-	ruleMetrics     = "metric aggregation"
+	ruleGraph     = "InferenceGraph"
+	ruleTrained   = "TrainedModel"
+	ruleKnative   = "Knative mode"
+	ruleModelMesh = "ModelMesh mode"
 )
 
 const annotationPrefix = "serving.kserve.io/"
@@ -34,13 +25,6 @@ const annotationPrefix = "serving.kserve.io/"
 // scopeOf names the first rule that puts a case out of scope, or nothing. settings are the ConfigMap of the case, documents all that
 // it applies.
 func scopeOf(settings map[string]string, documents []doc) string {
-	if setting(settings, "ingress")["enableGatewayApi"] == true {
-		return ruleGateway
-	}
-	aggregator := setting(settings, "metricsAggregator")
-	if yes(aggregator["enableMetricAggregation"]) || yes(aggregator["enablePrometheusScraping"]) {
-		return ruleMetrics
-	}
 	byDefault, _ := setting(settings, "deploy")["defaultDeploymentMode"].(string)
 	modes := map[string]string{} // a service keeps the mode that it was made with
 	for _, d := range documents {
@@ -71,60 +55,16 @@ func scopeOfDocument(d doc, mode string) string {
 		return ruleGraph
 	case "TrainedModel":
 		return ruleTrained
-	case "ServingRuntime", "ClusterServingRuntime":
-		if has(child(d, "spec"), "workerSpec") {
-			return ruleWorker
-		}
 	case "InferenceService":
-		return scopeOfService(d, mode)
-	}
-	return ""
-}
-
-func scopeOfService(d doc, mode string) string {
-	annotations := child(child(d, "metadata"), "annotations")
-	switch mode {
-	case "Knative", "Serverless":
-		return ruleKnative
-	case "ModelMesh":
-		return ruleModelMesh
-	}
-	if annotations[annotationPrefix+"autoscalerClass"] == "keda" {
-		return ruleKeda
-	}
-	for _, a := range []string{"enable-metric-aggregation", "enable-prometheus-scraping"} {
-		if has(annotations, annotationPrefix+a) {
-			return ruleMetrics
-		}
-	}
-	spec := child(d, "spec")
-	predictor := child(spec, "predictor")
-	checks := []struct {
-		rule string
-		in   doc
-		key  string
-	}{
-		{ruleTransformer, spec, "transformer"},
-		{ruleExplainer, spec, "explainer"},
-		{ruleCanary, spec, "canary"},
-		{ruleWorker, predictor, "workerSpec"},
-		{ruleLogger, predictor, "logger"},
-		{ruleBatcher, predictor, "batcher"},
-	}
-	for _, c := range checks {
-		if has(c.in, c.key) {
-			return c.rule
+		switch mode {
+		case "Knative", "Serverless":
+			return ruleKnative
+		case "ModelMesh":
+			return ruleModelMesh
 		}
 	}
 	return ""
 }
-
-func has(d doc, key string) bool {
-	_, ok := d[key]
-	return ok
-}
-
-func yes(v any) bool { return fmt.Sprint(v) == "true" }
 
 // setting is the JSON document of one key of the ConfigMap; empty when there is none.
 func setting(settings map[string]string, key string) doc {

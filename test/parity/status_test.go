@@ -5,18 +5,13 @@ package parity
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kserve-go/kserve-go/pkg/control/observe"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -33,7 +28,7 @@ func TestRecordedStatuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, err := newWorld(c)
 			require.NoError(t, err)
-			generations := map[string]*revision{}
+			cluster := &Ready{Namespace: w.namespace}
 			for _, file := range c.files {
 				if err := w.apply(file); err != nil {
 					var out *outOfScopeError
@@ -41,7 +36,7 @@ func TestRecordedStatuses(t *testing.T) {
 					t.Skip(out.what)
 				}
 				for range 4 {
-					w.observeAll(t, generations)
+					w.observeAll(t, cluster)
 				}
 			}
 			var expected, actual Outcome
@@ -77,7 +72,7 @@ func statusOnly(o doc) doc {
 }
 
 // observeAll is one pass of the controller over every service, with workloads that are ready at once.
-func (w *world) observeAll(t *testing.T, generations map[string]*revision) {
+func (w *world) observeAll(t *testing.T, cluster *Ready) {
 	t.Helper()
 	for _, id := range slices.Sorted(maps.Keys(w.tenants)) {
 		tenant := w.tenants[id]
@@ -102,7 +97,7 @@ func (w *world) observeAll(t *testing.T, generations map[string]*revision) {
 		}
 		for _, o := range tenant.objects {
 			if w.ready {
-				o = w.makeReady(t, o, generations)
+				o = cluster.Object(o)
 			}
 			in.Children.Add(o)
 		}
@@ -112,83 +107,5 @@ func (w *world) observeAll(t *testing.T, generations map[string]*revision) {
 		again.Service.Status = *seen.Status.DeepCopy()
 		require.Equal(t, seen.Status, observe.Service(again).Status, "an unchanged world gives an equal status")
 		tenant.service.Status = seen.Status
-	}
-}
-
-// makeReady is the object with the status that the recorded world wrote.
-func (w *world) makeReady(t *testing.T, o plan.Object, generations map[string]*revision) plan.Object {
-	t.Helper()
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		d := o.DeepCopy()
-		n := int32(1)
-		if d.Spec.Replicas != nil {
-			n = *d.Spec.Replicas
-		}
-		d.Generation = 1
-		d.Status = appsv1.DeploymentStatus{
-			ObservedGeneration: 1, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
-			Conditions: []appsv1.DeploymentCondition{
-				{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability."},
-				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", Message: "ok"},
-			},
-		}
-		return d
-	case *unstructured.Unstructured:
-		u := o.DeepCopy()
-		key := u.GetKind() + "/" + u.GetName()
-		r := generations[key]
-		if r == nil {
-			r = &revision{}
-			generations[key] = r
-		}
-		if spec := text(u.Object["spec"]); spec != r.spec {
-			r.spec = spec
-			r.generation++
-		}
-		u.SetGeneration(int64(r.generation))
-		switch u.GetKind() {
-		case "HTTPRoute":
-			u.Object["status"] = routeStatus(u)
-		case "Service":
-			u.Object["status"] = ksvcStatus(u, w.namespace)
-		}
-		return u
-	}
-	return o
-}
-
-func routeStatus(u *unstructured.Unstructured) doc {
-	refs, _, _ := unstructured.NestedSlice(u.Object, "spec", "parentRefs")
-	var parents []any
-	for _, ref := range refs {
-		yes := func(kind string) doc {
-			return doc{"type": kind, "status": "True", "reason": kind, "message": "", "observedGeneration": u.GetGeneration(), "lastTransitionTime": "2026-01-01T12:00:00Z"}
-		}
-		parents = append(parents, doc{"controllerName": "example.com/gw", "parentRef": ref, "conditions": []any{yes("Accepted"), yes("ResolvedRefs")}})
-	}
-	return doc{"parents": parents}
-}
-
-func ksvcStatus(u *unstructured.Unstructured, namespace string) doc {
-	revision := fmt.Sprintf("%s-%05d", u.GetName(), u.GetGeneration())
-	shares, _, _ := unstructured.NestedSlice(u.Object, "spec", "traffic")
-	var traffic []any
-	for _, s := range shares {
-		share := maps.Clone(s.(doc)) //nolint:forcetypeassert // the renderer wrote it
-		if share["latestRevision"] == true {
-			share["revisionName"] = revision
-		}
-		if tag, ok := share["tag"].(string); ok && tag != "" {
-			share["url"] = "http://" + tag + "-" + u.GetName() + "." + namespace + ".example.com"
-		}
-		traffic = append(traffic, share)
-	}
-	yes := func(kind string) doc { return doc{"type": kind, "status": "True"} }
-	return doc{
-		"observedGeneration": u.GetGeneration(), "url": "http://" + strings.Join([]string{u.GetName(), namespace, "example.com"}, "."),
-		"address":                   doc{"url": "http://" + u.GetName() + "." + namespace + ".svc.cluster.local"},
-		"latestCreatedRevisionName": revision, "latestReadyRevisionName": revision, "traffic": traffic,
-		"conditions": []any{yes("Ready"), yes("ConfigurationsReady"), yes("RoutesReady")},
 	}
 }
