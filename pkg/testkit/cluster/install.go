@@ -265,16 +265,27 @@ func (c *Cluster) kubeconfig(ctx context.Context, account string) (string, error
 	if err != nil {
 		return "", err
 	}
+	path := filepath.Join(c.Dir, account+".kubeconfig")
+	return path, WriteKubeconfig(path, config, account)
+}
+
+// WriteKubeconfig writes a file that leads to where a config with a token leads.
+func WriteKubeconfig(path string, config *rest.Config, account string) error {
 	k := clientcmdapi.NewConfig()
 	k.Clusters["api"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile}
 	k.AuthInfos[account] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
 	k.Contexts["api"] = &clientcmdapi.Context{Cluster: "api", AuthInfo: account, Namespace: System}
 	k.CurrentContext = "api"
-	path := filepath.Join(c.Dir, account+".kubeconfig")
 	if err := clientcmd.WriteToFile(*k, path); err != nil {
-		return "", fmt.Errorf("write kubeconfig: %w", err)
+		return fmt.Errorf("write kubeconfig: %w", err)
 	}
-	return path, nil
+	return nil
+}
+
+// Another is a further controller process that is not started yet, with a kubeconfig of its own. The name is for its log.
+func (c *Cluster) Another(ctx context.Context, name, kubeconfig string, args ...string) (*Process, error) {
+	p := &Process{Name: name, path: filepath.Join(c.Dir, "bin", "controller"), log: filepath.Join(c.Dir, name+".log")}
+	return p, p.listenOn(ctx, kubeconfig, args)
 }
 
 func (c *Cluster) process(ctx context.Context, name, account string, args ...string) (*Process, error) {
@@ -283,14 +294,19 @@ func (c *Cluster) process(ctx context.Context, name, account string, args ...str
 		return nil, err
 	}
 	p := &Process{Name: name, path: filepath.Join(c.Dir, "bin", name), log: filepath.Join(c.Dir, name+".log")}
+	return p, p.listenOn(ctx, config, args)
+}
+
+// listenOn gives the process ports of its own.
+func (p *Process) listenOn(ctx context.Context, kubeconfig string, args []string) (err error) {
 	if p.Metrics, err = freePort(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if p.Health, err = freePort(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	p.args = append([]string{"--kubeconfig=" + config, "--metrics-addr=" + p.Metrics, "--health-probe-addr=" + p.Health}, args...)
-	return p, nil
+	p.args = append([]string{"--kubeconfig=" + kubeconfig, "--metrics-addr=" + p.Metrics, "--health-probe-addr=" + p.Health}, args...)
+	return nil
 }
 
 // startProcesses starts the webhook before the controller, whose writes it admits.

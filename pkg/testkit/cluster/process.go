@@ -131,6 +131,32 @@ func answers(ctx context.Context, url string) error {
 // Stop asks the process to end, waits for it, and says how it ended if not well.
 func (p *Process) Stop() error { return p.end(syscall.SIGTERM) }
 
+// Signal sends the process a signal and does not wait.
+func (p *Process) Signal(signal syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return fmt.Errorf("%s is not running", p.Name)
+	}
+	return p.cmd.Process.Signal(signal)
+}
+
+// Ended waits until the process has ended by itself.
+func (p *Process) Ended(ctx context.Context) error {
+	p.mu.Lock()
+	done := p.done
+	p.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return fmt.Errorf("%s has not ended: %w", p.Name, ctx.Err())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd = nil
+	return nil
+}
+
 // Kill ends the process at once, as a crash would.
 func (p *Process) Kill() error {
 	if err := p.end(syscall.SIGKILL); err != nil && !strings.Contains(err.Error(), "signal: killed") {
