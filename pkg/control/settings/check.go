@@ -70,7 +70,7 @@ func (c *checker) ingress(in Ingress) {
 			c.fault("ingress", "$.kserveIngressGateway", "must be <namespace>/<name> of a Gateway because enableGatewayApi is true, is %q", in.KServeGateway)
 		}
 	}
-	host, err := Expand(in.DomainTemplate, Place{Name: "name", Namespace: "namespace", IngressDomain: in.Domain})
+	host, err := execute(in.DomainTemplate, Place{Name: "name", Namespace: "namespace", IngressDomain: in.Domain})
 	switch {
 	case err != nil:
 		c.fault("ingress", "$.domainTemplate", "%v", err)
@@ -93,6 +93,11 @@ func (c *checker) ingress(in Ingress) {
 		if len(validation.IsDNS1123Subdomain(d)) > 0 {
 			c.fault("ingress", fmt.Sprintf("$.additionalIngressDomains[%d]", i), "is no domain name: %q", d)
 		}
+	}
+	switch in.PathMatch {
+	case "", MatchRegularExpression, MatchPathPrefix:
+	default:
+		c.fault("ingress", "$.pathMatchType", "must be %s or %s, is %q", MatchRegularExpression, MatchPathPrefix, in.PathMatch)
 	}
 	if in.URLScheme != "http" && in.URLScheme != "https" {
 		c.fault("ingress", "$.urlScheme", "must be http or https, is %q", in.URLScheme)
@@ -173,9 +178,28 @@ type Place struct {
 	Annotations, Labels            map[string]string
 }
 
-// Expand executes a domain or path template.
+// absent is what a template prints for a key that a map lacks.
+const absent = "<no value>"
+
+// Expand executes a domain or path template. A key of .Labels or .Annotations that the service lacks may be asked for in a condition, but is
+// never printed: what it stands in is an address.
 func Expand(text string, p Place) (string, error) {
-	t, err := template.New("template").Parse(text)
+	out, err := execute(text, p)
+	if err != nil || !strings.Contains(out, absent) {
+		return out, err
+	}
+	what := "a label or annotation that the service does not have"
+	if _, err := execute(text, p, "missingkey=error"); err != nil {
+		if _, key, found := strings.Cut(err.Error(), "map has no entry for key "); found {
+			key, _, _ = strings.Cut(key, ";")
+			what = "the label or annotation " + key + ", which the service does not have: set it in metadata"
+		}
+	}
+	return "", fmt.Errorf("needs %s", what)
+}
+
+func execute(text string, p Place, options ...string) (string, error) {
+	t, err := template.New("template").Option(options...).Parse(text)
 	if err != nil {
 		return "", fmt.Errorf("is no template: %w", err)
 	}

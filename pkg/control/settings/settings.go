@@ -130,6 +130,12 @@ type S3 struct {
 	CABundle            string `json:"s3CABundle"`
 }
 
+// How HTTPRoutes match paths (Ingress.PathMatch). Not every Gateway knows regular expressions, which are the default.
+const (
+	MatchRegularExpression = "RegularExpression"
+	MatchPathPrefix        = "PathPrefix"
+)
+
 // Ingress says how services are reached from outside.
 type Ingress struct {
 	EnableGatewayAPI           bool     `json:"enableGatewayApi"`
@@ -144,6 +150,7 @@ type Ingress struct {
 	DomainTemplate             string   `json:"domainTemplate"`
 	URLScheme                  string   `json:"urlScheme"`
 	PathTemplate               string   `json:"pathTemplate"`
+	PathMatch                  string   `json:"pathMatchType"`
 	DisableIstioVirtualHost    bool     `json:"disableIstioVirtualHost"`
 	DisableCreation            bool     `json:"disableIngressCreation"`
 	DisableHTTPRouteTimeout    bool     `json:"disableHTTPRouteTimeout"`

@@ -85,7 +85,7 @@ func TestAbsentKeysWithAMeaning(t *testing.T) {
 func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 	_, err := settings.Parse(map[string]string{
 		"deploy":             `{"defaultDeploymentMode":"Raw","deploymentRolloutStrategy":{"defaultRollout":{"maxSurge":"many"}}}`,
-		"ingress":            `{"ingressGateway":"","enableGatewayApi":true,"kserveIngressGateway":"gw","domainTemplate":"{{ .Nme }}","pathTemplate":"serving","urlScheme":"ftp","additionalIngressDomains":["ok.test","-"]}`,
+		"ingress":            `{"ingressGateway":"","enableGatewayApi":true,"kserveIngressGateway":"gw","domainTemplate":"{{ .Nme }}","pathTemplate":"serving","urlScheme":"ftp","pathMatchType":"Regex","additionalIngressDomains":["ok.test","-"]}`,
 		"agent":              `{"image":"a","cpuRequest":"2","cpuLimit":"1","memoryRequest":"lots","memoryLimit":"1Gi"}`,
 		"router":             "{\n  \"image\": \"r\",\n  oops\n}",
 		"security":           `{"autoMountServiceAccountToken":"yes"}`,
@@ -103,7 +103,7 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 		"agent $.cpuRequest", "agent $.memoryRequest",
 		"deploy $.defaultDeploymentMode", "deploy $.deploymentRolloutStrategy.defaultRollout.maxSurge",
 		"explainers $",
-		"ingress $.additionalIngressDomains[1]", "ingress $.domainTemplate", "ingress $.ingressGateway", "ingress $.kserveIngressGateway", "ingress $.pathTemplate", "ingress $.urlScheme",
+		"ingress $.additionalIngressDomains[1]", "ingress $.domainTemplate", "ingress $.ingressGateway", "ingress $.kserveIngressGateway", "ingress $.pathMatchType", "ingress $.pathTemplate", "ingress $.urlScheme",
 		"localModel $.enabled", "localModel $.fsGroup",
 		"router $",
 		"security $.autoMountServiceAccountToken",
@@ -112,6 +112,34 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 	require.Contains(t, err.Error(), `deploy $.defaultDeploymentMode: must be one of Standard, Knative, ModelMesh, is "Raw"`)
 	require.Contains(t, err.Error(), "router $: is not JSON: line 3, column 3")
 	require.Contains(t, err.Error(), "localModel $.fsGroup: must be a whole number, is string")
+}
+
+func TestTemplatesOfAddresses(t *testing.T) {
+	place := settings.Place{Name: "iris", Namespace: "raw", IngressDomain: "m.example", Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"zone": "b"}}
+	cases := map[string]struct{ text, want, fails string }{
+		"name, namespace and domain":                       {text: "{{.Name}}.{{.Namespace}}.{{.IngressDomain}}", want: "iris.raw.m.example"},
+		"labels and annotations":                           {text: "{{.Name}}.{{.Labels.team}}-{{.Annotations.zone}}.{{.IngressDomain}}", want: "iris.a-b.m.example"},
+		"a missing label is named":                         {text: "{{.Name}}.{{.Labels.squad}}.{{.IngressDomain}}", fails: `needs the label or annotation "squad", which the service does not have`},
+		"a missing annotation is named":                    {text: "{{.Annotations.tier}}.x", fails: `needs the label or annotation "tier"`},
+		"one that a condition asks for is not missed":      {text: "{{.Name}}{{if .Labels.squad}}-{{.Labels.squad}}{{end}}.x", want: "iris.x"},
+		"nor one that has another in its place":            {text: "{{.Name}}-{{or .Labels.squad .Namespace}}.x", want: "iris-raw.x"},
+		"a field that there is not":                        {text: "{{.Domain}}", fails: "it may name .Name"},
+		"half a template":                                  {text: "{{.Name", fails: "is no template"},
+		"a missing label in a place that nobody comes to":  {text: "{{if .Labels.team}}{{.Name}}{{else}}{{.Labels.squad}}{{end}}", want: "iris"},
+		"a missing label behind a condition that is false": {text: "{{with .Labels.squad}}{{.}}.{{end}}x", want: "x"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := settings.Expand(c.text, place)
+			if c.fails != "" {
+				require.ErrorContains(t, err, c.fails)
+				require.NotContains(t, err.Error(), "<no value>")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
 }
 
 func FuzzParse(f *testing.F) {
