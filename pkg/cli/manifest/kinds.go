@@ -14,7 +14,7 @@ import (
 
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
-	"github.com/kserve-go/kserve-go/pkg/spelling"
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
 
 // kind is one kind that a file may hold.

@@ -16,7 +16,7 @@ import (
 
 	sigsjson "sigs.k8s.io/json"
 
-	"github.com/kserve-go/kserve-go/pkg/spelling"
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
 
 // maxMistypes bounds how many wrong types of one document are told: each costs one more decoding.
@@ -58,74 +58,7 @@ func (o *Object) strictFault(err error, value any) Fault {
 	if strings.HasPrefix(what, "duplicate") {
 		return o.Fault(path, "given twice; keep one of the two")
 	}
-	return o.Fault(path, "unknown field"+suggest(reflect.TypeOf(value), SplitPath(path)))
-}
-
-// suggest names the known field that the last key was probably meant to be, else the known fields.
-func suggest(t reflect.Type, keys []string) string {
-	if len(keys) == 0 {
-		return ""
-	}
-	for _, key := range keys[:len(keys)-1] {
-		if t = step(t, key); t == nil {
-			return ""
-		}
-	}
-	known := slices.Sorted(maps.Keys(fields(t)))
-	last := keys[len(keys)-1]
-	best, distance := "", 3
-	for _, name := range known {
-		if d := spelling.Edits(strings.ToLower(name), strings.ToLower(last)); d < distance {
-			best, distance = name, d
-		}
-	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("; did you mean %q?", best)
-	case len(known) > 0 && len(known) <= 16:
-		return "; known here: " + strings.Join(known, ", ")
-	default:
-		return "; remove it or correct its name"
-	}
-}
-
-func step(t reflect.Type, key string) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		return fields(t)[key]
-	case reflect.Map, reflect.Slice:
-		return t.Elem()
-	default:
-		return nil
-	}
-}
-
-// fields lists the JSON names of a struct's fields with those of the structs inlined in it.
-func fields(t reflect.Type) map[string]reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	found := map[string]reflect.Type{}
-	if t.Kind() != reflect.Struct {
-		return found
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case strings.Contains(options, "inline") || (f.Anonymous && name == ""):
-			maps.Copy(found, fields(f.Type))
-		case name != "":
-			found[name] = f.Type
-		default:
-			found[f.Name] = f.Type
-		}
-	}
-	return found
+	return o.Fault(path, "unknown field"+spelling.Field(reflect.TypeOf(value), SplitPath(path)))
 }
 
 // mistype finds the path of the value that cannot be decoded and says what is wrong with it.

@@ -5,9 +5,10 @@ package manifest
 
 import (
 	"strconv"
-	"strings"
 
 	yaml "sigs.k8s.io/yaml/goyaml.v3"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
 
 // tree is a document as written, for telling the line of a field.
@@ -61,27 +62,4 @@ func child(n *yaml.Node, key string) (value *yaml.Node, line int) {
 }
 
 // SplitPath splits a field path as Kubernetes prints them: a.b[0].c and a.b[some.key/x].
-func SplitPath(path string) []string {
-	var keys []string
-	for path != "" {
-		switch path[0] {
-		case '.':
-			path = path[1:]
-		case '[':
-			end := strings.IndexByte(path, ']')
-			if end < 0 {
-				return append(keys, path[1:])
-			}
-			keys = append(keys, strings.Trim(path[1:end], `"`))
-			path = path[end+1:]
-		default:
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			keys = append(keys, path[:end])
-			path = path[end:]
-		}
-	}
-	return keys
-}
+func SplitPath(path string) []string { return spelling.SplitPath(path) }

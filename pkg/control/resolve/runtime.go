@@ -13,8 +13,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
-	"github.com/kserve-go/kserve-go/pkg/spelling"
 )
 
 // candidate is a runtime of either scope.

@@ -16,6 +16,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
 
 // MaxBody bounds a review: an API server takes objects of up to 3 MiB, and a review of a change holds two.
@@ -373,18 +375,28 @@ func FieldValidation(request *admissionv1.AdmissionRequest) string {
 // maxUnknown bounds how many unknown fields an answer names.
 const maxUnknown = 20
 
-// Unknown does about unknown fields what the client asked for. An answer that refuses already stays as it is.
-func (a *Answer) Unknown(fields []error, validation string) {
+// Unknown does about unknown fields what the client asked for, and says what they were probably meant to be: kind is the type of the object.
+// An answer that refuses already stays as it is.
+func (a *Answer) Unknown(fields []error, validation string, kind reflect.Type) {
 	if len(fields) == 0 || a.Refusal != nil || validation == metav1.FieldValidationIgnore {
 		return
 	}
 	names := make([]string, 0, maxUnknown)
 	for _, f := range fields[:min(len(fields), maxUnknown)] {
-		names = append(names, Cut(f.Error(), maxWarning))
+		names = append(names, Cut(f.Error()+meant(f.Error(), kind), maxWarning))
 	}
 	if validation == metav1.FieldValidationStrict {
 		*a = Failed(http.StatusBadRequest, fmt.Errorf("strict decoding error: %s; correct the names, or remove the fields", strings.Join(names, ", ")))
 		return
 	}
 	a.Warnings = append(a.Warnings, names...)
+}
+
+// meant is what the field of a message such as `unknown field "spec.x"` was probably meant to be.
+func meant(message string, kind reflect.Type) string {
+	path, ok := strings.CutPrefix(message, `unknown field "`)
+	if !ok {
+		return ""
+	}
+	return spelling.Field(kind, spelling.SplitPath(strings.TrimSuffix(path, `"`)))
 }

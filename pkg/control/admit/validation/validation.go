@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,7 +75,7 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 			return review.Failed(http.StatusServiceUnavailable, err)
 		}
 		answer := review.Checked(kind, P(now).GetName(), faults, warnings)
-		answer.Unknown(unknown, review.FieldValidation(request))
+		answer.Unknown(unknown, review.FieldValidation(request), reflect.TypeFor[T]())
 		return answer
 	}
 }

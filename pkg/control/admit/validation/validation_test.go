@@ -193,10 +193,10 @@ func TestUnknownFieldsAreTreatedAsTheClientAsked(t *testing.T) {
 			require.Equal(t, want.refused, a.Refusal != nil)
 			if want.refused {
 				require.EqualValues(t, http.StatusBadRequest, a.Refusal.Code)
-				require.Contains(t, a.Refusal.Message, `unknown field "spec.predictor.model.storageURI"`)
+				require.Contains(t, a.Refusal.Message, `unknown field "spec.predictor.model.storageURI"; did you mean "storageUri"?`)
 			}
 			if want.warned {
-				require.Contains(t, a.Warnings, `unknown field "spec.predictor.model.storageURI"`)
+				require.Contains(t, a.Warnings, `unknown field "spec.predictor.model.storageURI"; did you mean "storageUri"?`)
 			} else {
 				require.Empty(t, a.Warnings)
 			}

@@ -1,9 +1,9 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling measures how far apart two words are, for messages that ask "did you mean …?".
+// Package spelling finds what a person may have meant, for messages that ask "did you mean …?".
 //
-// Called by: control/resolve, cli/manifest.
+// Called by: apis/serving/v1beta1, control/{admit/review,resolve}, cli/manifest.
 // Next: nothing; it is a leaf.
 package spelling
 
