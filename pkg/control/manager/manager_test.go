@@ -123,7 +123,11 @@ func TestTheCountersOfAnAutoscalerAreNoNews(t *testing.T) {
 }
 
 func TestFlagsAreChecked(t *testing.T) {
-	cases := map[string]string{"--concurrency=0": "--concurrency", "--kube-api-qps=0": "--kube-api-qps", "--namespace=": "--namespace"}
+	cases := map[string]string{
+		"--max-concurrent-reconciles=0": "--max-concurrent-reconciles", "--kube-api-qps=0": "--kube-api-qps", "--kube-api-burst=0": "--kube-api-burst", "--namespace=": "--namespace",
+		"--namespaces=a,a": `"a" twice`, "--namespaces=a,B": `"B"`, "--namespaces=a,": `""`, "--leader-elect-lease-duration=25s": "--leader-elect-renew-deadline",
+		"--leader-elect-renew-deadline=6s": "--leader-elect-retry-period", "--leader-elect-retry-period=0s": "--leader-elect-retry-period",
+	}
 	for flag, says := range cases {
 		o := NewOptions()
 		fs := pflag.NewFlagSet("controller", pflag.ContinueOnError)
