@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"sync/atomic"
@@ -113,6 +114,15 @@ func Run(ctx context.Context, o Options, log *zap.Logger) error {
 	return group.Wait()
 }
 
+// setup is what a manager is made from.
+type setup struct {
+	options  Options
+	log      *zap.Logger
+	counts   *inferenceservice.Metrics
+	settings *settingsMetrics
+	fence    *fence
+}
+
 // start makes the manager and runs it. Where the API server does not answer yet, it waits.
 func start(ctx context.Context, o Options, registry prometheus.Registerer, log *zap.Logger, ready *atomic.Pointer[controllers]) error {
 	// What the libraries tell at info is of interest to those who ask for more.
@@ -122,22 +132,27 @@ func start(ctx context.Context, o Options, registry prometheus.Registerer, log *
 	}
 	ctrl.SetLogger(zapr.NewLogger(quieter))
 	klog.SetLogger(zapr.NewLogger(quieter))
-	counts, err := inferenceservice.NewMetrics(registry)
-	if err != nil {
+	s := setup{options: o, log: log}
+	var err error
+	if s.counts, err = inferenceservice.NewMetrics(registry); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	settings, err := newSettingsMetrics(registry)
-	if err != nil {
+	if s.settings, err = newSettingsMetrics(registry); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s.fence = &fence{now: time.Now, duration: o.LeaseDuration, lost: func(holder string) {
+		end(fmt.Errorf("%w: %s has it", errLeaseLost, holder))
+	}}
 	for {
-		mgr, c, err := build(ctx, o, log, counts, settings)
+		mgr, c, err := s.build(ctx)
 		if err == nil {
 			ready.Store(c)
 			if err := mgr.Start(ctx); err != nil {
 				return fmt.Errorf("run the controllers: %w", err)
 			}
-			return nil
+			return lost(ctx)
 		}
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the process was told to end
@@ -149,6 +164,17 @@ func start(ctx context.Context, o Options, registry prometheus.Registerer, log *
 		case <-time.After(startRetry):
 		}
 	}
+}
+
+// errLeaseLost ends a process whose lease another one has: it is started again, and waits like the others.
+var errLeaseLost = errors.New("the leader's lease is lost")
+
+// lost is the error of a process that was ended by the loss of its lease, nil for one that was told to end.
+func lost(ctx context.Context) error {
+	if err := context.Cause(ctx); errors.Is(err, errLeaseLost) {
+		return err
+	}
+	return nil
 }
 
 // joinMetrics serves controller-runtime's metrics with the process's own. Those of the process and the Go runtime are the same.
@@ -180,7 +206,8 @@ func Scheme() (*runtime.Scheme, error) {
 //
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kserve,resources=leases,verbs=get;create;update
-func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceservice.Metrics, settings *settingsMetrics) (ctrl.Manager, *controllers, error) {
+func (s *setup) build(ctx context.Context) (ctrl.Manager, *controllers, error) {
+	o := s.options
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, nil, err
@@ -193,6 +220,13 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 	restConfig.QPS, restConfig.Burst = o.QPS, o.Burst
 	restConfig.DisableCompression = true                     // answers are small; to pack them costs more than to send them
 	restConfig.WarningHandlerWithContext = rest.NoWarnings{} // they are for the person who wrote an object
+	restConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		w := &wire{next: next, timeout: answerTimeout}
+		if o.LeaderElect {
+			w.fence = s.fence
+		}
+		return w
+	})
 	d, err := discovery.NewDiscoveryClientForConfig(restConfig)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the discovery client: %w", err)
@@ -203,7 +237,7 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 		return nil, nil, err
 	}
 	options := managerOptions(o, scheme)
-	if options.LeaderElectionResourceLockInterface, err = lease(o, restConfig); err != nil {
+	if options.LeaderElectionResourceLockInterface, err = lease(o, restConfig, s.fence); err != nil {
 		return nil, nil, err
 	}
 	mgr, err := ctrl.NewManager(restConfig, options)
@@ -211,14 +245,14 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 		return nil, nil, fmt.Errorf("make the manager: %w", err)
 	}
 	c := &controllers{
-		options: o, log: log, cache: mgr.GetCache(), indexer: mgr.GetFieldIndexer(),
-		settings: gather.NewSettings(o.Namespace, o.ClusterDomain), kinds: &gather.Kinds{}, metrics: settings,
+		options: o, log: s.log, cache: mgr.GetCache(), indexer: mgr.GetFieldIndexer(),
+		settings: gather.NewSettings(o.Namespace, o.ClusterDomain), kinds: &gather.Kinds{}, metrics: s.settings,
 		events: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // clients read core events with this source
 	}
 	c.services = &inferenceservice.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: c.settings, Events: c.events, Metrics: counts, Log: log,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: c.settings, Events: c.events, Metrics: s.counts, Log: s.log,
 		Gather: &gather.Gatherer{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Kinds: c.kinds, KnativeNamespace: o.KnativeNamespace},
-		Apply:  &apply.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: c.kinds, Count: counts.Wrote},
+		Apply:  &apply.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: c.kinds, Count: s.counts.Wrote},
 	}
 	if err := c.add(ctx, mgr, d, present); err != nil {
 		return nil, nil, err
@@ -227,7 +261,7 @@ func build(ctx context.Context, o Options, log *zap.Logger, counts *inferenceser
 }
 
 func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
-	duration, renew, retry, shutdown := leaseDuration, renewDeadline, leaseRetry, shutdownTimeout
+	shutdown := shutdownTimeout
 	return ctrl.Options{
 		Scheme: scheme,
 		Cache:  cacheOptions(o.Namespace),
@@ -235,7 +269,7 @@ func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
 		// The process serves health and metrics itself, also while there is no API server.
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", PprofBindAddress: o.PprofAddr,
 		LeaderElection: o.LeaderElect, LeaderElectionID: leaseName, LeaderElectionNamespace: o.Namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: &duration, RenewDeadline: &renew, RetryPeriod: &retry, GracefulShutdownTimeout: &shutdown,
+		LeaseDuration: &o.LeaseDuration, RenewDeadline: &o.RenewDeadline, RetryPeriod: &o.LeaseRetry, GracefulShutdownTimeout: &shutdown,
 		Controller: config.Controller{CacheSyncTimeout: cacheTimeout, ReconciliationTimeout: reconcileTimeout},
 	}
 }

@@ -1,0 +1,92 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// answerTimeout bounds one write, or one read of one object. Without it a request that hangs would take all the time that a pass has,
+// and none would be left to say so in the status. Lists may be long and watches are: they have bounds of their own.
+const answerTimeout = 10 * time.Second
+
+// errSlow is why a request was given up.
+var errSlow = errors.New("the API server has not answered within " + answerTimeout.String())
+
+// wire is how the process talks to the API server: no longer than it has patience, and no write past the fence.
+type wire struct {
+	next    http.RoundTripper
+	fence   *fence // nil where nobody else may lead
+	timeout time.Duration
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	writes := r.Method != http.MethodGet && r.Method != http.MethodHead
+	resource, one := target(r.URL.Path)
+	if writes && w.fence != nil && !unfenced(resource) {
+		if why := w.fence.closed(); why != "" {
+			if r.Body != nil {
+				_ = r.Body.Close()
+			}
+			return nil, errors.New(why)
+		}
+	}
+	if !writes && !one {
+		return w.next.RoundTrip(r)
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), w.timeout, errSlow)
+	resp, err := w.next.RoundTrip(r.WithContext(ctx)) //nolint:bodyclose // the caller closes it
+	if err != nil {
+		slow := errors.Is(context.Cause(ctx), errSlow) && r.Context().Err() == nil
+		cancel()
+		if slow {
+			return nil, fmt.Errorf("%w: %w", errSlow, err)
+		}
+		return nil, err
+	}
+	// The client would wait in the place of its caller, ten times over, and hold up whoever is next.
+	resp.Header.Del("Retry-After")
+	resp.Body = &bounded{resp.Body, cancel}
+	return resp, nil
+}
+
+// bounded ends the time of a request with its answer.
+type bounded struct {
+	io.ReadCloser
+	done context.CancelFunc
+}
+
+func (b *bounded) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
+}
+
+// target is the kind that a path leads to, empty for what is no resource, and whether it leads to one object: after the version, and the
+// namespace if there is one, comes a kind and a name.
+func target(path string) (resource string, one bool) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		parts = parts[3:]
+	default:
+		return "", true // discovery, the version
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		parts = parts[2:]
+	}
+	return parts[0], len(parts) > 1
+}
+
+// unfenced are the writes of processes that do not lead: the lease itself, events, and questions about their own rights.
+func unfenced(resource string) bool {
+	return resource == "leases" || resource == "events" || resource == "selfsubjectaccessreviews"
+}
