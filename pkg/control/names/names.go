@@ -31,6 +31,9 @@ func Predictor(service, predictor string) string {
 // PredictorRoute names the predictor's HTTPRoute, which keeps its name when spec.predictor.name changes.
 func PredictorRoute(service string) string { return service + "-predictor" }
 
+// PathRoute names the HTTPRoute of the service's path on a shared domain. No service can have such a name, so no other route has it.
+func PathRoute(service string) string { return service + ".path" }
+
 // Transformer names everything of the transformer.
 func Transformer(service string) string { return service + "-transformer" }
 

@@ -123,7 +123,7 @@ func (o *observer) running() {
 		part := o.component(c, &entry)
 		o.parts[c.Role] = part
 		if part.status == corev1.ConditionTrue && p.Mode == serving.Standard && c.URL != "" {
-			entry.URL = c.URL
+			entry.URL, entry.RestURL, entry.GRPCURL = c.URL, c.RestURL, c.GRPCURL
 		}
 		components[c.Role] = entry
 	}

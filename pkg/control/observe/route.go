@@ -124,7 +124,7 @@ func (o *observer) gatewayRoutable() fact {
 		return f
 	}
 	if p.Route.Path != "" {
-		return o.httpRoute(title(""), names.Fit(o.svc.Name+"-path"), was)
+		return o.httpRoute(title(""), names.PathRoute(o.svc.Name), was)
 	}
 	return fact{status: corev1.ConditionTrue}
 }

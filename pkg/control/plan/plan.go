@@ -166,6 +166,9 @@ type Component struct {
 	// Host under which the component itself is reached from outside, and its URL.
 	Host string
 	URL  string
+	// GRPCURL and RestURL are there where gRPC is spoken, for each protocol that is: inside the cluster, where nothing outside tells them apart.
+	GRPCURL string `json:",omitempty"`
+	RestURL string `json:",omitempty"`
 }
 
 // Canary is the share of a canary predictor.

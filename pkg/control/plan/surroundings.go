@@ -6,7 +6,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -66,16 +65,3 @@ func (c *Component) Front() *corev1.Container {
 	}
 	return &c.Pod.Containers[0]
 }
-
-// ServingPort is the first port of the front container that does not speak gRPC, else handoff.HTTPPort.
-func (c *Component) ServingPort() int32 {
-	for _, p := range c.Front().Ports {
-		if !IsGRPC(p.Name) {
-			return p.ContainerPort
-		}
-	}
-	return handoff.HTTPPort
-}
-
-// IsGRPC tells by the name of a port whether gRPC is spoken there.
-func IsGRPC(port string) bool { return strings.Contains(port, "grpc") || strings.Contains(port, "h2c") }

@@ -4,13 +4,15 @@
 package resolve
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -114,11 +116,13 @@ func (r *resolver) standardRoute() error {
 	if route.Path, err = r.path(); err != nil {
 		return err
 	}
-	entry := r.plan.Entry()
-	route.Address = "http://" + r.clusterHost(entry.Name)
-	if r.st.ClusterService.Headless {
-		route.Address += fmt.Sprintf(":%d", entry.ServingPort())
+	for i := range r.plan.Components {
+		if c := &r.plan.Components[i]; c.Canary == nil {
+			r.protocols(c)
+		}
 	}
+	entry := r.plan.Entry()
+	route.Address = "http://" + r.clusterHost(entry.Name) + r.httpPort(entry)
 	why := "ingress.domainTemplate " + in.DomainTemplate
 	switch {
 	case route.Internal:
@@ -132,6 +136,53 @@ func (r *resolver) standardRoute() error {
 	}
 	r.decide(plan.Decision{Subject: plan.SubjectURL, Chosen: route.URL, Why: why})
 	return nil
+}
+
+// protocols gives a component that speaks gRPC an address for each protocol: on the Gateway where the routes tell the protocols apart, else on the
+// component's Service, which always does.
+func (r *resolver) protocols(c *plan.Component) {
+	rest, grpc := c.Ports()
+	if grpc == nil {
+		return
+	}
+	in, route := &r.st.Ingress, &r.plan.Route
+	inside := r.clusterHost(c.Name)
+	c.GRPCURL = "grpc://" + inside + r.portOf(grpc, 0)
+	if rest != nil {
+		c.RestURL = "http://" + inside + r.portOf(rest, handoff.ServicePort)
+	}
+	switch outside := !route.Internal && !route.Disabled; {
+	case outside && in.EnableGatewayAPI:
+		c.GRPCURL = "grpc://" + c.Host + ":80"
+		if in.URLScheme == "https" {
+			c.GRPCURL = "grpcs://" + c.Host + ":443"
+		}
+		if rest != nil {
+			c.RestURL = c.URL
+		}
+	case outside && rest != nil && rest.Port == handoff.ServicePort: // where an Ingress leads to
+		c.RestURL = c.URL
+	}
+}
+
+// httpPort is the part of a component's address that says at which port HTTP is spoken, empty where it is the usual one. A headless Service has no
+// ports of its own: its name leads to the pods.
+func (r *resolver) httpPort(c *plan.Component) string {
+	rest, grpc := c.Ports()
+	if rest == nil {
+		rest = grpc
+	}
+	return r.portOf(rest, handoff.ServicePort)
+}
+
+func (r *resolver) portOf(p *corev1.ServicePort, usual int32) string {
+	switch {
+	case r.st.ClusterService.Headless:
+		return ":" + p.TargetPort.String()
+	case p.Port != usual:
+		return ":" + strconv.Itoa(int(p.Port))
+	}
+	return ""
 }
 
 func (r *resolver) clusterHost(name string) string {

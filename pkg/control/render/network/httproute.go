@@ -18,12 +18,14 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// What routes match. The patterns are those that existing clusters have.
+// What routes match. The patterns are those that existing clusters have; where the operator wants no regular expressions, the same is said in
+// prefixes.
 const (
 	anyPath       = `^/.*$`
 	explainPath   = `^/v1/models/[\w-]+:explain$`
 	grpcPath      = `^/inference\.GRPCInferenceService/.*$`
 	grpcType      = `^application/grpc.*`
+	grpcPrefix    = "/inference.GRPCInferenceService"
 	headerName    = "KServe-Isvc-Name"
 	headerNS      = "KServe-Isvc-Namespace"
 	defaultBudget = 60 // seconds
@@ -53,7 +55,7 @@ func HTTPRoutes(p *plan.Plan, st *settings.Settings) ([]plan.Object, error) {
 	}
 	var rules []gatewayv1.HTTPRouteRule
 	if e := p.Component(serving.Explainer); e != nil {
-		rules = append(rules, r.rule(e, matchPath(explainPath), clusterPort))
+		rules = append(rules, r.rule(e, r.explain(), restPort(e)))
 	}
 	rules = append(rules, r.toComponent(p.Entry())...)
 	r.route(p.Owner.Name, append([]string{p.Route.Host}, p.Route.MoreHosts...), rules)
@@ -85,25 +87,53 @@ func (r *routes) route(name string, hosts []string, rules []gatewayv1.HTTPRouteR
 
 // toComponent sends everything to a component: gRPC to its gRPC port where it has both kinds of port.
 func (r *routes) toComponent(c *plan.Component) []gatewayv1.HTTPRouteRule {
-	grpc, other := int32(0), int32(0)
-	for _, p := range ports(c) {
-		switch isGRPC := p.AppProtocol != nil || plan.IsGRPC(p.Name); {
-		case isGRPC && grpc == 0:
-			grpc = p.Port
-		case !isGRPC && other == 0:
-			other = p.Port
-		}
+	rest, grpc := c.Ports()
+	if rest == nil || grpc == nil {
+		return []gatewayv1.HTTPRouteRule{r.rule(c, r.everything(), clusterPort)}
 	}
-	if grpc == 0 || other == 0 {
-		return []gatewayv1.HTTPRouteRule{r.rule(c, matchPath(anyPath), clusterPort)}
-	}
-	calls := matchPath(grpcPath)
-	calls.Headers = []gatewayv1.HTTPHeaderMatch{{Type: new(gatewayv1.HeaderMatchRegularExpression), Name: "content-type", Value: grpcType}}
-	return []gatewayv1.HTTPRouteRule{r.rule(c, calls, grpc), r.rule(c, matchPath(anyPath), other)}
+	return []gatewayv1.HTTPRouteRule{r.rule(c, r.calls(), grpc.Port), r.rule(c, r.everything(), rest.Port)}
 }
 
-func matchPath(pattern string) gatewayv1.HTTPRouteMatch {
-	return gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchRegularExpression), Value: &pattern}}
+// restPort is the port of the component's Service where HTTP is spoken, else its first.
+func restPort(c *plan.Component) int32 {
+	if rest, _ := c.Ports(); rest != nil {
+		return rest.Port
+	}
+	return clusterPort
+}
+
+func (r *routes) prefixes() bool { return r.st.Ingress.PathMatch == settings.MatchPathPrefix }
+
+// everything matches every request.
+func (r *routes) everything() gatewayv1.HTTPRouteMatch {
+	if r.prefixes() {
+		return matchPath(gatewayv1.PathMatchPathPrefix, "/")
+	}
+	return matchPath(gatewayv1.PathMatchRegularExpression, anyPath)
+}
+
+// calls matches gRPC calls of the inference protocol. No request of another protocol has such a path.
+func (r *routes) calls() gatewayv1.HTTPRouteMatch {
+	if r.prefixes() {
+		return matchPath(gatewayv1.PathMatchPathPrefix, grpcPrefix)
+	}
+	m := matchPath(gatewayv1.PathMatchRegularExpression, grpcPath)
+	m.Headers = []gatewayv1.HTTPHeaderMatch{{Type: new(gatewayv1.HeaderMatchRegularExpression), Name: "content-type", Value: grpcType}}
+	return m
+}
+
+// explain matches requests for explanations; without regular expressions those for the model that has the service's name.
+func (r *routes) explain() gatewayv1.HTTPRouteMatch {
+	if r.prefixes() {
+		return matchPath(gatewayv1.PathMatchExact, r.explained())
+	}
+	return matchPath(gatewayv1.PathMatchRegularExpression, explainPath)
+}
+
+func (r *routes) explained() string { return "/v1/models/" + r.p.Owner.Name + ":explain" }
+
+func matchPath(kind gatewayv1.PathMatchType, value string) gatewayv1.HTTPRouteMatch {
+	return gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: &kind, Value: &value}}
 }
 
 func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port int32) gatewayv1.HTTPRouteRule {
@@ -122,7 +152,7 @@ func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port in
 		if c.TimeoutSeconds != nil {
 			seconds = *c.TimeoutSeconds
 		}
-		out.Timeouts = &gatewayv1.HTTPRouteTimeouts{Request: new(gatewayv1.Duration(fmt.Sprintf("%ds", seconds)))}
+		out.Timeouts = &gatewayv1.HTTPRouteTimeouts{Request: new(duration(seconds))}
 	}
 	return out
 }
@@ -156,15 +186,37 @@ func (r *routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
 	}}}
 }
 
+// duration is a time as routes write it: at most five digits a unit.
+func duration(seconds int64) gatewayv1.Duration {
+	const most = 99_999
+	if seconds <= most {
+		return gatewayv1.Duration(fmt.Sprintf("%ds", seconds))
+	}
+	hours := min(seconds/3600, most)
+	text := fmt.Sprintf("%dh", hours)
+	if rest := seconds - hours*3600; rest > 0 && rest < 3600 {
+		text += fmt.Sprintf("%ds", rest)
+	}
+	return gatewayv1.Duration(text)
+}
+
 // pathRoute gives the service its path on the shared domain, and takes the path away before the model sees the request. It is a route of its own,
-// so that no other path of the shared domain is touched.
+// so that no other path of the shared domain is touched. A rewrite goes with prefixes and whole paths only, so an explanation is asked for by
+// the model's whole path.
 func (r *routes) pathRoute() {
-	rule := r.rule(r.p.Entry(), gatewayv1.HTTPRouteMatch{Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchPathPrefix), Value: &r.p.Route.Path}}, clusterPort)
-	rule.Filters = append(rule.Filters, gatewayv1.HTTPRouteFilter{
-		Type: gatewayv1.HTTPRouteFilterURLRewrite,
-		URLRewrite: &gatewayv1.HTTPURLRewriteFilter{Path: &gatewayv1.HTTPPathModifier{
-			Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: new("/"),
-		}},
-	})
-	r.route(names.Fit(r.p.Owner.Name+"-path"), []string{r.st.Ingress.Domain}, []gatewayv1.HTTPRouteRule{rule})
+	path := r.p.Route.Path
+	var rules []gatewayv1.HTTPRouteRule
+	if e := r.p.Component(serving.Explainer); e != nil {
+		rule := r.rule(e, matchPath(gatewayv1.PathMatchExact, path+r.explained()), restPort(e))
+		rule.Filters = append(rule.Filters, rewrite(gatewayv1.HTTPPathModifier{Type: gatewayv1.FullPathHTTPPathModifier, ReplaceFullPath: new(r.explained())}))
+		rules = append(rules, rule)
+	}
+	entry := r.p.Entry()
+	rule := r.rule(entry, matchPath(gatewayv1.PathMatchPathPrefix, path), restPort(entry))
+	rule.Filters = append(rule.Filters, rewrite(gatewayv1.HTTPPathModifier{Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: new("/")}))
+	r.route(names.PathRoute(r.p.Owner.Name), []string{r.st.Ingress.Domain}, append(rules, rule))
+}
+
+func rewrite(path gatewayv1.HTTPPathModifier) gatewayv1.HTTPRouteFilter {
+	return gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterURLRewrite, URLRewrite: &gatewayv1.HTTPURLRewriteFilter{Path: &path}}
 }

@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
@@ -22,16 +21,14 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-const (
-	clusterPort = handoff.ServicePort
-	h2c         = "kubernetes.io/h2c"
-)
+// clusterPort is the first port of every component's Service.
+const clusterPort = handoff.ServicePort
 
 // Services are the Services of one component in Standard mode.
 func Services(p *plan.Plan, c *plan.Component, meta metav1.ObjectMeta, st *settings.Settings) []plan.Object {
 	s := service(meta)
 	s.Spec.Selector = map[string]string{serving.LabelApp: names.App(c.Name)}
-	s.Spec.Ports = ports(c)
+	s.Spec.Ports = c.ServicePorts()
 	if st.ClusterService.Headless {
 		s.Spec.ClusterIP = corev1.ClusterIPNone
 	}
@@ -46,33 +43,6 @@ func Services(p *plan.Plan, c *plan.Component, meta metav1.ObjectMeta, st *setti
 
 func service(meta metav1.ObjectMeta) *corev1.Service {
 	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: *meta.DeepCopy()}
-}
-
-// ports are those of the container that takes requests. The first is port 80, whatever the container calls it.
-func ports(c *plan.Component) []corev1.ServicePort {
-	declared := c.Front().Ports
-	list := make([]corev1.ServicePort, 0, max(len(declared), 1))
-	for i, p := range declared {
-		sp := corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, TargetPort: intstr.FromInt32(p.ContainerPort), Protocol: p.Protocol}
-		if i == 0 {
-			sp.Port = clusterPort
-		}
-		if sp.Protocol == "" {
-			sp.Protocol = corev1.ProtocolTCP
-		}
-		if plan.IsGRPC(p.Name) {
-			protocol := h2c
-			sp.AppProtocol = &protocol
-		}
-		list = append(list, sp)
-	}
-	if len(list) == 0 {
-		list = append(list, corev1.ServicePort{Name: c.Name, Port: clusterPort, TargetPort: intstr.FromInt32(handoff.HTTPPort), Protocol: corev1.ProtocolTCP})
-	}
-	if c.Sidecar {
-		list[0].TargetPort = intstr.FromInt32(handoff.AgentPort)
-	}
-	return list
 }
 
 // nodes is the headless Service by which the nodes of one generation find each other before they are ready.
