@@ -37,8 +37,28 @@ func (r *resolver) scale(c *plan.Component, ext *servingv1beta1.ComponentExtensi
 	if c.Scale.Class == serving.AutoscalerExternal || c.Scale.Class == serving.AutoscalerNone {
 		d.Chosen = string(c.Scale.Class)
 	}
+	if c.Scale.Class == serving.AutoscalerHPA {
+		annotatedScale(c)
+	}
 	r.decide(d)
 	return nil
+}
+
+// annotatedScale follows the older annotations for metric and target where no field says anything; admission has checked them.
+func annotatedScale(c *plan.Component) {
+	if a := c.Scale.AutoScaling; a != nil && len(a.Metrics) > 0 {
+		return
+	}
+	if c.Scale.Metric == "" {
+		for _, key := range []string{serving.AnnotationMetrics, serving.AnnotationMetric} {
+			if m := servingv1beta1.ScaleMetric(c.Annotations[key]); m == servingv1beta1.MetricCPU || m == servingv1beta1.MetricMemory {
+				c.Scale.Metric = m
+			}
+		}
+	}
+	if target, err := strconv.ParseInt(c.Annotations[serving.AnnotationTargetUtilization], 10, 32); err == nil && target > 0 && c.Scale.Target == nil {
+		c.Scale.Target = new(int32(target))
+	}
 }
 
 func minReplicas(n *int32) int32 {
