@@ -5,16 +5,21 @@ package plan
 
 import (
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
-// Without is a copy of m that lacks the keys. A nil map stays nil.
+// Without is a copy of m that lacks the keys, and all that are this product's own: they tell the controller what to do and are no news to
+// what it makes. A nil map stays nil.
 func Without(m map[string]string, keys []string) map[string]string {
 	kept := maps.Clone(m)
 	for _, k := range keys {
 		delete(kept, k)
 	}
+	maps.DeleteFunc(kept, func(k, _ string) bool { return strings.HasPrefix(k, serving.OwnPrefix) })
 	return kept
 }
 

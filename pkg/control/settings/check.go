@@ -5,6 +5,7 @@ package settings
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"text/template"
@@ -53,6 +54,7 @@ func (c *checker) check(s *Settings) {
 	c.number("batcher", "$.maxLatency", s.Batcher.MaxLatency)
 	c.number("autoscaler", "$.scaleUpStabilizationWindowSeconds", s.Autoscaler.ScaleUpStabilization)
 	c.number("autoscaler", "$.scaleDownStabilizationWindowSeconds", s.Autoscaler.ScaleDownStabilization)
+	c.canaryAnalysis(s.CanaryAnalysis)
 	switch s.Router.ImagePullPolicy {
 	case "", "Always", "IfNotPresent", "Never":
 	default:
@@ -101,6 +103,22 @@ func (c *checker) ingress(in Ingress) {
 	}
 	if in.URLScheme != "http" && in.URLScheme != "https" {
 		c.fault("ingress", "$.urlScheme", "must be http or https, is %q", in.URLScheme)
+	}
+}
+
+func (c *checker) canaryAnalysis(a CanaryAnalysis) {
+	if a.Address != "" {
+		u, err := url.Parse(a.Address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			// The text may hold a password and is not repeated.
+			c.fault("canaryAnalysis", "$.prometheusAddress", "must be an http or https URL without user, query and fragment, such as http://prometheus.monitoring:9090")
+		}
+	}
+	if a.BearerTokenFile != "" && !strings.HasPrefix(a.BearerTokenFile, "/") {
+		c.fault("canaryAnalysis", "$.bearerTokenFile", "must be the path of a file of the controller, is %q", a.BearerTokenFile)
+	}
+	if a.TimeoutSeconds < 1 || a.TimeoutSeconds > 60 {
+		c.fault("canaryAnalysis", "$.timeoutSeconds", "must be between 1 and 60, is %d", a.TimeoutSeconds)
 	}
 }
 

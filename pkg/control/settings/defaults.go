@@ -55,5 +55,11 @@ func Defaults() *Settings {
 		Service:       InferenceService{Resource: Resources{CPULimit: "1", MemoryLimit: "2Gi", CPURequest: "1", MemoryRequest: "2Gi"}},
 		OpenTelemetry: OpenTelemetryCollector{ScrapeInterval: "5s", MetricReceiver: "keda-otel-scaler.keda.svc:4317", MetricScaler: "keda-otel-scaler.keda.svc:4318", CollectorLimits: Resources{CPULimit: "1", MemoryLimit: "2Gi", CPURequest: "200m", MemoryRequest: "512Mi"}},
 		Autoscaler:    Autoscaler{ScaleUpStabilization: "0", ScaleDownStabilization: "300"},
+		CanaryAnalysis: CanaryAnalysis{
+			TimeoutSeconds: 5,
+			// Requests that fail all have no series of success: what fails is counted, not what succeeds. Codes below 100 are gRPC's.
+			SuccessRateQuery: `100 * (1 - (sum(rate(kserve_requests_total{namespace="$(namespace)",pod=~"$(canary)-[a-z0-9]+-[a-z0-9]+",protocol!="other",code=~"5..|2|4|13|14|15"}[$(window)])) or vector(0)) / sum(rate(kserve_requests_total{namespace="$(namespace)",pod=~"$(canary)-[a-z0-9]+-[a-z0-9]+",protocol!="other"}[$(window)])))`,
+			LatencyQuery:     `histogram_quantile($(quantile), sum by (le) (rate(request_predict_seconds_bucket{namespace="$(namespace)",pod=~"$(canary)-[a-z0-9]+-[a-z0-9]+"}[$(window)])))`,
+		},
 	}
 }

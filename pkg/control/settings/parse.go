@@ -57,6 +57,7 @@ func Parse(data map[string]string) (*Settings, error) {
 	section(&d, "multiNode", &s.MultiNode)
 	section(&d, "opentelemetryCollector", &s.OpenTelemetry)
 	section(&d, "autoscaler", &s.Autoscaler)
+	section(&d, "canaryAnalysis", &s.CanaryAnalysis)
 	s.fillIn()
 	c := checker{broken: d.broken()}
 	c.check(s)
@@ -90,6 +91,11 @@ func (s *Settings) fillIn() {
 	orElse(&s.Ingress.DomainTemplate, def.Ingress.DomainTemplate)
 	orElse(&s.Ingress.URLScheme, def.Ingress.URLScheme)
 	orElse(&s.Ingress.KnativeLocalGatewayService, s.Ingress.LocalGatewayService)
+	orElse(&s.CanaryAnalysis.SuccessRateQuery, def.CanaryAnalysis.SuccessRateQuery)
+	orElse(&s.CanaryAnalysis.LatencyQuery, def.CanaryAnalysis.LatencyQuery)
+	if s.CanaryAnalysis.TimeoutSeconds == 0 {
+		s.CanaryAnalysis.TimeoutSeconds = def.CanaryAnalysis.TimeoutSeconds
+	}
 	orElse(&s.Explainers.ART.DefaultVersion, def.Explainers.ART.DefaultVersion)
 	if mode, ok := serving.ParseDeploymentMode(string(s.Deploy.DefaultMode)); ok {
 		s.Deploy.DefaultMode = mode

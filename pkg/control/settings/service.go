@@ -38,7 +38,10 @@ func resourceList(cpu, memory string) corev1.ResourceList {
 
 // ServiceRules is what validation of an InferenceService has to know. Hosts are those that the service would get (resolve.Hosts).
 func (s *Settings) ServiceRules(containers []servingv1alpha1.ClusterStorageContainer, hosts []string) servingv1beta1.Rules {
-	rules := servingv1beta1.Rules{Mode: s.Deploy.DefaultMode, GPUResources: s.MultiNode.GPUResources, NoOCI: s.Storage.OCI() == OCIDisabled, Hosts: hosts}
+	rules := servingv1beta1.Rules{
+		Mode: s.Deploy.DefaultMode, GPUResources: s.MultiNode.GPUResources, NoOCI: s.Storage.OCI() == OCIDisabled, Hosts: hosts,
+		NoSplit: s.NoSplit(), NoMeasurements: s.CanaryAnalysis.Address == "", NoOwnQueries: s.CanaryAnalysis.DisableOwnQueries,
+	}
 	for i := range containers {
 		if c := &containers[i]; c.Disabled == nil || !*c.Disabled {
 			rules.StorageFormats = append(rules.StorageFormats, c.Spec.SupportedURIFormats...)

@@ -42,6 +42,7 @@ type Settings struct {
 	MultiNode         MultiNode
 	OpenTelemetry     OpenTelemetryCollector
 	Autoscaler        Autoscaler
+	CanaryAnalysis    CanaryAnalysis
 	ClusterDomain     string // not in the ConfigMap: the DNS suffix of the cluster, "cluster.local" unless the caller sets it
 	OperatorNamespace string // not in the ConfigMap: where the controller runs, "kserve" unless the caller sets it
 }
@@ -268,6 +269,32 @@ type OpenTelemetryCollector struct {
 type Autoscaler struct {
 	ScaleUpStabilization   string `json:"scaleUpStabilizationWindowSeconds"`
 	ScaleDownStabilization string `json:"scaleDownStabilizationWindowSeconds"`
+}
+
+// CanaryAnalysis says what canaries are measured by. The address is the operator's alone: services name queries, never where they are sent.
+type CanaryAnalysis struct {
+	// Address of a server with Prometheus' HTTP API; empty means that nothing is measured.
+	Address string `json:"prometheusAddress"`
+	// BearerTokenFile is a file of the controller's with the token that requests carry; empty means none.
+	BearerTokenFile string `json:"bearerTokenFile"`
+	// TimeoutSeconds for one query.
+	TimeoutSeconds int `json:"timeoutSeconds"`
+	// SuccessRateQuery gives a percentage, LatencyQuery seconds. They have the placeholders of a service's own queries, and $(quantile).
+	SuccessRateQuery string `json:"successRateQuery"`
+	LatencyQuery     string `json:"latencyQuery"`
+	// DisableOwnQueries says that services may not bring queries of their own, which can read everything that the server knows.
+	DisableOwnQueries bool `json:"disableOwnQueries"`
+}
+
+// NoSplit says why requests are not split between the predictors of a service in Standard mode; empty where they are.
+func (s *Settings) NoSplit() string {
+	switch {
+	case s.Ingress.DisableCreation:
+		return "ingress.disableIngressCreation of " + ConfigMapName + " is true, so that there is no HTTPRoute"
+	case !s.Ingress.EnableGatewayAPI:
+		return "ingress.enableGatewayApi of " + ConfigMapName + " is false, and an Ingress cannot split requests"
+	}
+	return ""
 }
 
 // DisallowedAnnotations are the annotations of a service that never reach its pods.

@@ -92,6 +92,7 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 		"localModel":         `{"enabled":"no","fsGroup":"x"}`,
 		"explainers":         `[]`,
 		"storageInitializer": `{"ociModelMode":"magic"}`,
+		"canaryAnalysis":     `{"prometheusAddress":"http://u:secret@prometheus?x","bearerTokenFile":"token","timeoutSeconds":61}`,
 	})
 	var faults *settings.FaultsError
 	require.ErrorAs(t, err, &faults)
@@ -101,6 +102,7 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"agent $.cpuRequest", "agent $.memoryRequest",
+		"canaryAnalysis $.bearerTokenFile", "canaryAnalysis $.prometheusAddress", "canaryAnalysis $.timeoutSeconds",
 		"deploy $.defaultDeploymentMode", "deploy $.deploymentRolloutStrategy.defaultRollout.maxSurge",
 		"explainers $",
 		"ingress $.additionalIngressDomains[1]", "ingress $.domainTemplate", "ingress $.ingressGateway", "ingress $.kserveIngressGateway", "ingress $.pathMatchType", "ingress $.pathTemplate", "ingress $.urlScheme",
@@ -110,6 +112,7 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 		"storageInitializer $.cpuLimit", "storageInitializer $.cpuRequest", "storageInitializer $.memoryLimit", "storageInitializer $.memoryRequest", "storageInitializer $.ociModelMode",
 	}, places)
 	require.Contains(t, err.Error(), `deploy $.defaultDeploymentMode: must be one of Standard, Knative, ModelMesh, is "Raw"`)
+	require.NotContains(t, err.Error(), "secret", "an address may hold a password")
 	require.Contains(t, err.Error(), "router $: is not JSON: line 3, column 3")
 	require.Contains(t, err.Error(), "localModel $.fsGroup: must be a whole number, is string")
 }

@@ -78,12 +78,92 @@ type CanaryStatus struct {
 	// It can serve now.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
-	// Its share of the traffic in percent.
+	// Its share of the traffic in percent, as asked for.
 	// +optional
 	TrafficPercent int32 `json:"trafficPercent,omitempty"`
 	// Its model.
 	// +optional
 	ModelStatus ModelStatus `json:"modelStatus,omitzero"`
+	// Share of the traffic in percent that is in force: what the route of the predictor says.
+	// +optional
+	Weight *int32 `json:"weight,omitempty"`
+	// Share of the requests in percent that the canary gets copies of; what it answers is thrown away.
+	// +optional
+	ShadowPercent int32 `json:"shadowPercent,omitempty"`
+	// Why it does not get its share, in one word.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Why it does not get its share.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// What its measurements say.
+	// +optional
+	Analysis *CanaryAnalysisStatus `json:"analysis,omitempty"`
+}
+
+// CanaryVerdict is what the measurements of a canary say.
+//
+// +kubebuilder:validation:Enum=Waiting;WarmingUp;Passing;Failing;Inconclusive;RolledBack
+type CanaryVerdict string
+
+const (
+	// CanaryWaiting says that the canary has not been ready yet.
+	CanaryWaiting CanaryVerdict = "Waiting"
+	// CanaryWarmingUp says that the canary serves and is not judged yet.
+	CanaryWarmingUp CanaryVerdict = "WarmingUp"
+	// CanaryPassing says that the last look found every measurement within its bounds.
+	CanaryPassing CanaryVerdict = "Passing"
+	// CanaryFailing says that the last look found a measurement out of its bounds.
+	CanaryFailing CanaryVerdict = "Failing"
+	// CanaryInconclusive says that the last look found no answer. It neither advances nor ends a canary.
+	CanaryInconclusive CanaryVerdict = "Inconclusive"
+	// CanaryRolledBack says that the canary gets nothing any more, until its entry in spec.canary changes.
+	CanaryRolledBack CanaryVerdict = "RolledBack"
+)
+
+// CanaryAnalysisStatus is what is remembered of the analysis of a canary. It is written when the verdict or the share changes, never for a number alone.
+type CanaryAnalysisStatus struct {
+	// The verdict.
+	Verdict CanaryVerdict `json:"verdict"`
+	// Why, in one word.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Why.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Time of the verdict.
+	// +optional
+	Since metav1.Time `json:"since,omitzero"`
+	// Percentage that the analysis lets the canary have.
+	// +optional
+	AllowedPercent int32 `json:"allowedPercent,omitempty"`
+	// Number of steps that the canary has passed.
+	// +optional
+	Step int32 `json:"step,omitempty"`
+	// Number of failed looks in a row.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+	// Hash of the entry in spec.canary that the verdict is about.
+	// +optional
+	ObservedSpec string `json:"observedSpec,omitempty"`
+	// What the look that led to the verdict found.
+	// +optional
+	// +listType=atomic
+	Measurements []CanaryMeasurement `json:"measurements,omitempty"`
+}
+
+// CanaryMeasurement is one number that a canary is judged by.
+type CanaryMeasurement struct {
+	// Name of the measurement: success-rate, latency, or that of a query.
+	Name string `json:"name"`
+	// The number as text, or why there is none.
+	Value string `json:"value"`
+	// What it should be.
+	// +optional
+	Wanted string `json:"wanted,omitempty"`
+	// It is as it should be.
+	// +optional
+	Passed bool `json:"passed,omitempty"`
 }
 
 // TransitionStatus says how far the change to the wanted model has come.

@@ -29,6 +29,12 @@ type Rules struct {
 	NoOCI bool
 	// Hosts are the host names that the service would get. Each part of one has a limit.
 	Hosts []string
+	// NoSplit says why requests cannot be split between predictors here; empty where they can.
+	NoSplit string
+	// NoMeasurements says that the operator has named no Prometheus that canaries can be measured by.
+	NoMeasurements bool
+	// NoOwnQueries says that services may not bring queries of their own.
+	NoOwnQueries bool
 }
 
 // validator collects what is wrong with one service.
@@ -58,6 +64,7 @@ func (s *InferenceService) Validate(rules Rules) (field.ErrorList, []serving.War
 		v.explainer(spec.Child("explainer"), e)
 	}
 	v.canaries(spec.Child("canary"))
+	v.canaryTraffic(spec.Child("canary"))
 	return v.faults, v.warnings
 }
 
@@ -139,21 +146,29 @@ func (v *validator) names() {
 	if s.Spec.Predictor.WorkerSpec != nil {
 		add(s.Name, string(serving.Predictor), "worker")
 	}
-	for _, canary := range s.Spec.Canary {
-		add(s.Name, canary.Predictor.Name, string(serving.Predictor))
-	}
 	for _, name := range workloads {
-		if len(name) > serving.MaxNameLength || v.mode != serving.Standard {
-			v.add(serving.ValidateDerivedName(path, s.Name, name, "name", "metadata.name")...)
-			continue
-		}
-		v.add(serving.ValidateDerivedName(path, s.Name, serving.AppPrefix+name, "label "+serving.LabelApp, "metadata.name")...)
+		v.workloadName(path, s.Name, name)
+	}
+	for i := range s.Spec.Canary {
+		// The fault is the canary's: with a shorter name of its own it fits.
+		name := s.Spec.Canary[i].Predictor.Name
+		v.workloadName(field.NewPath("spec", "canary").Index(i).Child("predictor", "name"), name,
+			strings.Join([]string{s.Name, name, string(serving.Predictor)}, "-"))
 	}
 	for _, host := range v.rules.Hosts {
 		for part := range strings.SplitSeq(host, ".") {
 			v.add(serving.ValidateDerivedName(path, s.Name, part, "part of the host name "+host, "metadata.name or the namespace")...)
 		}
 	}
+}
+
+// workloadName checks the name of a workload, and the label that is made of it in Standard mode. The value at the path is what to shorten.
+func (v *validator) workloadName(path *field.Path, value, name string) {
+	what := "name"
+	if len(name) <= serving.MaxNameLength && v.mode == serving.Standard {
+		what, name = "label "+serving.LabelApp, serving.AppPrefix+name
+	}
+	v.add(serving.ValidateDerivedName(path, value, name, what, path.String())...)
 }
 
 func (s *InferenceService) modeChange(old *InferenceService) *field.Error {

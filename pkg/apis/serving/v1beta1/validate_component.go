@@ -173,7 +173,7 @@ func (v *validator) canaries(at *field.Path) {
 			v.mode, serving.AnnotationDeploymentMode)))
 	}
 	if spec.Predictor.Model == nil && spec.Predictor.SourceURI() == "" && len(spec.Predictor.StorageURIs) == 0 {
-		v.add(field.Required(field.NewPath("spec", "predictor", "model"), "a service with canary predictors needs a model or a source of its own; set model"))
+		v.add(field.Forbidden(at, "canary predictors need a stable predictor with a model or a source of its own; set spec.predictor.model"))
 	}
 	seen, sum := map[string]bool{}, int64(0)
 	for i := range spec.Canary {

@@ -206,7 +206,7 @@ func TestValidate(t *testing.T) {
 		"a canary has no metrics":           {canary(", autoScaling: {}", "1"), canary("", "1"), "spec.canary[0].predictor.autoScaling", "remove it"},
 		"a canary has no more replicas":     {canary(", minReplicas: 2", "1"), canary(", minReplicas: 0", "1"), "spec.canary[0].predictor.minReplicas", "which is 1"},
 		"a canary serves something":         {"{" + standard + "spec: {predictor: {" + model + "}, canary: [{trafficPercent: 1, predictor: {name: v2}}]}}", canary("", "1"), "spec.canary[0].predictor", "exactly one"},
-		"a canary stands beside a model":    {"{" + standard + "spec: {predictor: {containers: [{name: kserve-container}]}, canary: [{trafficPercent: 1, predictor: {name: v2, " + model + "}}]}}", canary("", "1"), "spec.predictor.model", "of its own"},
+		"a canary stands beside a model":    {"{" + standard + "spec: {predictor: {containers: [{name: kserve-container}]}, canary: [{trafficPercent: 1, predictor: {name: v2, " + model + "}}]}}", canary("", "1"), "spec.canary", "set spec.predictor.model"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
