@@ -22,6 +22,8 @@ type part struct {
 	// pods are all living pods, newest those of the latest template.
 	pods   []*corev1.Pod
 	newest []*corev1.Pod
+	// nodes says that pods are copies over several nodes: newest may be those of the workers.
+	nodes bool
 	// worst is the worst finding among the newest pods.
 	worst finding
 	// refused says why no pod of the latest template can be made.
@@ -57,8 +59,8 @@ func (o *observer) component(c *plan.Component, entry *servingv1beta1.ComponentS
 
 // both joins head and workers: the component answers only when both do.
 func both(head, workers *part) *part {
-	joined := *head
-	joined.pods = append(append([]*corev1.Pod{}, head.pods...), workers.pods...)
+	joined := *head // whose pods are the copies of the model
+	joined.nodes = true
 	switch {
 	case head.status == corev1.ConditionTrue && workers.status != corev1.ConditionTrue:
 		joined.fact = workers.fact

@@ -57,10 +57,13 @@ func (o *observer) modelStatus(p *part, old *servingv1beta1.ModelStatus) serving
 	}
 }
 
-// failed counts the newest pods whose model failed.
+// failed counts the newest pods whose model failed. A model over several nodes fails as a whole, whichever of them does.
 func (o *observer) failed(p *part) int {
 	if p.worst.failure == "" {
 		return 0
+	}
+	if p.nodes {
+		return 1
 	}
 	n := 0
 	for _, pod := range p.newest {

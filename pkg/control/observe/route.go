@@ -5,6 +5,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,17 +137,17 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 	if u == nil || u.GetDeletionTimestamp() != nil {
 		return o.missing(who+" Deployment NotReady", "HTTPRoute", name)
 	}
-	var s gatewayv1.HTTPRouteStatus
-	if !readStatus(u, &s) || len(s.Parents) == 0 {
+	parents := parentsOf(u)
+	if len(parents) == 0 {
 		no.reason, no.message = ReasonParentStatus, who+" HttpRouteNotReady: no Gateway has answered for HTTPRoute "+name+"; see whether the Gateway exists and its controller runs"
 		return no
 	}
-	for i := range s.Parents {
-		parent := &s.Parents[i]
+	for i := range parents {
+		parent := &parents[i]
 		accepted := false
 		for _, c := range parent.Conditions {
-			if c.Status == metav1.ConditionFalse {
-				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is False: %s", who, name, parent.ParentRef.Name, c.Type, c.Message)
+			if refuses(c) {
+				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is %s: %s", who, name, parent.ParentRef.Name, c.Type, c.Status, c.Message)
 				return no
 			}
 			fresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
@@ -158,6 +159,40 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		}
 	}
 	return fact{status: corev1.ConditionTrue}
+}
+
+// refuses says that a condition of a route is bad news: one that is False, but for the one that is good while it is False.
+func refuses(c metav1.Condition) bool {
+	if c.Type == string(gatewayv1.RouteConditionPartiallyInvalid) {
+		return c.Status == metav1.ConditionTrue
+	}
+	return c.Status == metav1.ConditionFalse
+}
+
+// parentsOf are what the Gateways that a route names have said of it. A Gateway that it named before may have left its word behind.
+func parentsOf(u *unstructured.Unstructured) []gatewayv1.RouteParentStatus {
+	var s gatewayv1.HTTPRouteStatus
+	if !readStatus(u, &s) {
+		return nil
+	}
+	var spec gatewayv1.HTTPRouteSpec
+	if raw, ok := u.Object["spec"].(map[string]any); !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &spec) != nil || len(spec.ParentRefs) == 0 {
+		return s.Parents
+	}
+	place := func(p gatewayv1.ParentReference) string {
+		ns := u.GetNamespace()
+		if p.Namespace != nil {
+			ns = string(*p.Namespace)
+		}
+		return ns + "/" + string(p.Name)
+	}
+	var named []gatewayv1.RouteParentStatus
+	for i := range s.Parents {
+		if slices.ContainsFunc(spec.ParentRefs, func(p gatewayv1.ParentReference) bool { return place(p) == place(s.Parents[i].ParentRef) }) {
+			named = append(named, s.Parents[i])
+		}
+	}
+	return named
 }
 
 // knativeRoutable follows the URL of the component that requests reach first.
