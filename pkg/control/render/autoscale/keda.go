@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strconv"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -41,14 +42,7 @@ type (
 		HPA soHPA `json:"horizontalPodAutoscalerConfig"`
 	}
 	soHPA struct {
-		Behavior soBehavior `json:"behavior"`
-	}
-	soBehavior struct {
-		ScaleUp   *soRules `json:"scaleUp,omitempty"`
-		ScaleDown *soRules `json:"scaleDown,omitempty"`
-	}
-	soRules struct {
-		StabilizationWindowSeconds *int32 `json:"stabilizationWindowSeconds,omitempty"`
+		Behavior autoscalingv2.HorizontalPodAutoscalerBehavior `json:"behavior"`
 	}
 )
 
@@ -59,33 +53,36 @@ func scaledObject(p *plan.Plan, c *plan.Component, meta metav1.ObjectMeta, st *s
 	}
 	spec := soSpec{
 		ScaleTargetRef: soName{c.Name}, MinReplicaCount: lowest, MaxReplicaCount: max(c.Scale.Max, lowest),
-		Triggers: triggers(p, c, st), Advanced: windows(&c.Scale, st),
+		Triggers: triggers(p, c, st), Advanced: speed(&c.Scale, st),
 	}
 	return loose.Object(metav1.TypeMeta{APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject"}, meta, spec)
 }
 
-// windows are the stabilisation windows of the service, else the operator's.
-func windows(s *plan.Scale, st *settings.Settings) *soAdvanced {
-	up, down := seconds(st.Autoscaler.ScaleUpStabilization), seconds(st.Autoscaler.ScaleDownStabilization)
+// speed is how fast the service wants to be scaled. The operator's stabilisation windows hold where it does not say its own.
+func speed(s *plan.Scale, st *settings.Settings) *soAdvanced {
+	out := &soAdvanced{}
 	if s.AutoScaling != nil && s.AutoScaling.Behavior != nil {
-		if r := s.AutoScaling.Behavior.ScaleUp; r != nil && r.StabilizationWindowSeconds != nil {
-			up = r.StabilizationWindowSeconds
-		}
-		if r := s.AutoScaling.Behavior.ScaleDown; r != nil && r.StabilizationWindowSeconds != nil {
-			down = r.StabilizationWindowSeconds
-		}
+		out.HPA.Behavior = *s.AutoScaling.Behavior.DeepCopy()
 	}
-	if up == nil && down == nil {
+	b := &out.HPA.Behavior
+	b.ScaleUp = window(b.ScaleUp, seconds(st.Autoscaler.ScaleUpStabilization))
+	b.ScaleDown = window(b.ScaleDown, seconds(st.Autoscaler.ScaleDownStabilization))
+	if b.ScaleUp == nil && b.ScaleDown == nil {
 		return nil
 	}
-	out := &soAdvanced{}
-	if up != nil {
-		out.HPA.Behavior.ScaleUp = &soRules{up}
-	}
-	if down != nil {
-		out.HPA.Behavior.ScaleDown = &soRules{down}
-	}
 	return out
+}
+
+// window gives rules the operator's window where they have none of their own.
+func window(rules *autoscalingv2.HPAScalingRules, operator *int32) *autoscalingv2.HPAScalingRules {
+	switch {
+	case operator == nil, rules != nil && rules.StabilizationWindowSeconds != nil:
+		return rules
+	case rules == nil:
+		rules = &autoscalingv2.HPAScalingRules{}
+	}
+	rules.StabilizationWindowSeconds = operator
+	return rules
 }
 
 func seconds(text string) *int32 {
@@ -96,11 +93,14 @@ func seconds(text string) *int32 {
 	return new(int32(n))
 }
 
+// triggers are what KEDA looks at: the CPU where the service says nothing, for KEDA refuses to look at nothing.
 func triggers(p *plan.Plan, c *plan.Component, st *settings.Settings) []soTrigger {
-	list := []soTrigger{}
-	if c.Scale.AutoScaling == nil {
-		return list
+	if c.Scale.AutoScaling == nil || len(c.Scale.AutoScaling.Metrics) == 0 {
+		return []soTrigger{resourceTrigger(&servingv1beta1.ResourceMetric{
+			Name: servingv1beta1.ResourceCPU, Target: servingv1beta1.MetricTarget{Type: servingv1beta1.UtilizationTarget, AverageUtilization: c.Scale.Target},
+		})}
 	}
+	list := make([]soTrigger, 0, len(c.Scale.AutoScaling.Metrics))
 	for i := range c.Scale.AutoScaling.Metrics {
 		m := &c.Scale.AutoScaling.Metrics[i]
 		switch {
@@ -141,11 +141,17 @@ func original(q *servingv1beta1.MetricQuantity) string {
 	return string(*q)
 }
 
+// graphiteSpan is how far back Graphite is asked. KEDA wants it said, and the API has no field for it.
+const graphiteSpan = "-1Minutes"
+
 func externalTrigger(m *servingv1beta1.ExternalMetric) soTrigger {
 	t := soTrigger{Type: string(m.Metric.Backend), Metadata: map[string]string{
 		"serverAddress": m.Metric.ServerAddress, "query": m.Metric.Query, "threshold": original(m.Target.Value),
 	}}
-	if m.Metric.Backend == servingv1beta1.BackendPrometheus && m.Metric.Namespace != "" {
+	switch {
+	case m.Metric.Backend == servingv1beta1.BackendGraphite:
+		t.Metadata["queryTime"] = graphiteSpan
+	case m.Metric.Backend == servingv1beta1.BackendPrometheus && m.Metric.Namespace != "":
 		t.Metadata["namespace"] = m.Metric.Namespace
 	}
 	if a := m.AuthenticationRef; a != nil {
@@ -196,6 +202,8 @@ func collector(c *plan.Component, meta metav1.ObjectMeta, st *settings.Settings)
 	limits := st.OpenTelemetry.CollectorLimits
 	spec := doc{
 		"mode": "sidecar",
+		// Nobody allocates targets for a sidecar. It is said because the collectors of existing clusters have it, with the operator's defaults.
+		"targetAllocator": doc{"prometheusCR": doc{}},
 		"resources": doc{
 			"limits":   doc{"cpu": limits.CPULimit, "memory": limits.MemoryLimit},
 			"requests": doc{"cpu": limits.CPURequest, "memory": limits.MemoryRequest},
