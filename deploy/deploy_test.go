@@ -56,7 +56,7 @@ func TestRuntimesKeepTheirNames(t *testing.T) {
 }
 
 func TestKustomizationsListEveryFile(t *testing.T) {
-	for _, dir := range []string{"base", "base/manager", "base/rbac", "base/webhook", "config", "crd", "runtimes", "overlays/cert-manager", "overlays/local"} {
+	for _, dir := range []string{"base", "base/manager", "base/rbac", "base/webhook", "config", "crd", "runtimes", "overlays/cert-manager", "overlays/local", "overlays/local-gateway"} {
 		raw, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
 		require.NoError(t, err)
 		var k struct {

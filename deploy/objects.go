@@ -22,20 +22,24 @@ import (
 
 // Folders with a kustomization that installs everything.
 const (
-	Base        = "base"
-	Local       = "overlays/local"
-	CertManager = "overlays/cert-manager"
+	Base         = "base"
+	Local        = "overlays/local"
+	LocalGateway = "overlays/local-gateway"
+	CertManager  = "overlays/cert-manager"
 )
 
-const kustomizationFile = "kustomization.yaml"
+const (
+	kustomizationFile = "kustomization.yaml"
+	ownGroup          = "serving.kserve.io"
+)
 
 // Options choose what is installed. The zero value is the base with the images that `make images` makes.
 type Options struct {
-	// Folder is Base, Local or CertManager.
+	// Folder is one of those above; empty is Base.
 	Folder string
 	// ImagePrefix and ImageTag take the places of kserve-go and latest in the names of our own images, in settings and runtimes too.
 	ImagePrefix, ImageTag string
-	// MinimalKinds installs the kinds without their schemas: smaller by far, but the API server then checks no field of an object.
+	// MinimalKinds installs our kinds without their schemas: smaller by far, but the API server then checks no field of an object.
 	MinimalKinds bool
 }
 
@@ -64,6 +68,9 @@ func (s *source) minimal(objects []*unstructured.Unstructured) error {
 			continue
 		}
 		group, _, _ := unstructured.NestedString(o.Object, "spec", "group") // the file's name shows what is missing
+		if group != ownGroup {
+			continue // others' kinds are small as they are installed
+		}
 		plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
 		small, err := s.file(path.Join("crd", "minimal", group+"_"+plural+".yaml"))
 		if err != nil {
@@ -86,7 +93,7 @@ func rank(u *unstructured.Unstructured) int {
 	if n, ok := order[u.GetKind()]; ok {
 		return n
 	}
-	if u.GroupVersionKind().Group == "serving.kserve.io" {
+	if u.GroupVersionKind().Group == ownGroup {
 		return 6
 	}
 	return 9

@@ -27,7 +27,7 @@ import (
 // decoded holds what the tests only read: the schemas take their time.
 var decoded = sync.OnceValues(func() (map[string][]*unstructured.Unstructured, error) {
 	ways := map[string][]*unstructured.Unstructured{}
-	for _, folder := range []string{deploy.Base, deploy.Local, deploy.CertManager} {
+	for _, folder := range []string{deploy.Base, deploy.Local, deploy.LocalGateway, deploy.CertManager} {
 		all, err := deploy.Objects(deploy.Options{Folder: folder})
 		if err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ import (
 func main() {
 	var o deploy.Options
 	out := flag.String("out", "dist", "folder that gets kserve-go.yaml and kserve-go-crds.yaml")
-	flag.StringVar(&o.Folder, "folder", deploy.Base, "kustomization to write: "+deploy.Base+", "+deploy.CertManager+" or "+deploy.Local)
+	flag.StringVar(&o.Folder, "folder", deploy.Base, "kustomization to write: "+deploy.Base+", "+deploy.CertManager+", "+deploy.Local+" or "+deploy.LocalGateway)
 	flag.StringVar(&o.ImagePrefix, "prefix", "kserve-go", "first part of the names of our own images")
 	flag.StringVar(&o.ImageTag, "tag", "latest", "tag of our own images")
 	flag.Parse()

@@ -67,9 +67,9 @@ func apply(ctx context.Context, c *cluster.Cluster, u *unstructured.Unstructured
 func TestEveryObjectIsAccepted(t *testing.T) {
 	c := cluster.Shared(t)
 	base := named(objects(t, deploy.Base))
-	for _, folder := range []string{deploy.Base, deploy.Local, deploy.CertManager} {
+	for _, folder := range []string{deploy.Base, deploy.Local, deploy.LocalGateway, deploy.CertManager} {
 		for name, u := range named(objects(t, folder)) {
-			if u.GroupVersionKind().Group == "cert-manager.io" || folder != deploy.Base && equality.Semantic.DeepEqual(u, base[name]) {
+			if slices.Contains([]string{"cert-manager.io", "gateway.networking.k8s.io"}, u.GroupVersionKind().Group) || folder != deploy.Base && equality.Semantic.DeepEqual(u, base[name]) {
 				continue // not installed here; asked already
 			}
 			_, err := apply(t.Context(), c, u, "kubectl", metav1.DryRunAll)
@@ -81,7 +81,7 @@ func TestEveryObjectIsAccepted(t *testing.T) {
 func TestKustomizeMakesTheSame(t *testing.T) {
 	path, err := binary.Find(t.Context(), binary.Here(os.Getenv(cluster.BinaryVariable)))
 	require.NoError(t, err)
-	for _, folder := range []string{deploy.Local, deploy.CertManager} { // both have all of the base
+	for _, folder := range []string{deploy.LocalGateway, deploy.CertManager} { // both have all of the base, the first all of deploy.Local
 		t.Run(folder, func(t *testing.T) {
 			var said bytes.Buffer
 			kustomize := exec.CommandContext(t.Context(), path, "kubectl", "kustomize", "../../deploy/"+folder)

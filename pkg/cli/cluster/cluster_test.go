@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,22 +304,25 @@ func TestMinimalKindsAreTheSameKinds(t *testing.T) {
 }
 
 func TestTheLocalSettingsAreGoodOnes(t *testing.T) {
-	objects, err := deploy.Objects(deploy.Options{Folder: deploy.Local})
-	require.NoError(t, err)
-	for _, o := range objects {
-		if o.GetKind() != "ConfigMap" {
-			continue
-		}
-		data, _, err := unstructured.NestedStringMap(o.Object, "data")
+	for folder, gateway := range map[string]bool{deploy.Local: false, deploy.LocalGateway: true} {
+		objects, err := deploy.Objects(deploy.Options{Folder: folder, MinimalKinds: true})
+		require.NoError(t, err)
+		i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "ConfigMap" })
+		require.Positive(t, i, "settings are installed")
+		data, _, err := unstructured.NestedStringMap(objects[i].Object, "data")
 		require.NoError(t, err)
 		s, err := settings.Parse(data)
 		require.NoError(t, err)
 		require.Equal(t, serving.Standard, s.Deploy.DefaultMode)
 		require.Equal(t, "kserve-local", *s.Ingress.ClassName)
 		require.Equal(t, "localhost", s.Ingress.Domain)
-		return
+		require.Equal(t, gateway, s.Ingress.EnableGatewayAPI)
+		require.Equal(t, gateway, routesByGateway(objects[i]))
+		gateways := slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == "Gateway" && o.GetNamespace()+"/"+o.GetName() == s.Ingress.KServeGateway
+		})
+		require.Equal(t, gateway, gateways, "the Gateway that the settings name")
 	}
-	t.Fatal("no settings are installed")
 }
 
 func TestWhenADeploymentIsRolledOut(t *testing.T) {

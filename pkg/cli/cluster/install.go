@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -72,7 +73,11 @@ func install(ctx context.Context, r *record.Record, o UpOptions, images []loaded
 	if err != nil {
 		return err
 	}
-	objects, err := deploy.Objects(deploy.Options{Folder: deploy.Local, ImagePrefix: imagePrefix, ImageTag: imageTag, MinimalKinds: !o.FullCRDs})
+	folder, err := i.folder(ctx, o.GatewayAPI)
+	if err != nil {
+		return err
+	}
+	objects, err := deploy.Objects(deploy.Options{Folder: folder, ImagePrefix: imagePrefix, ImageTag: imageTag, MinimalKinds: !o.FullCRDs})
 	if err != nil {
 		return err
 	}
@@ -103,6 +108,31 @@ func install(ctx context.Context, r *record.Record, o UpOptions, images []loaded
 		return i.explain(ctx, err, stages)
 	}
 	return nil
+}
+
+// folder is what to install: with the Gateway API where that is asked for, or, where nothing is said, already there.
+func (i *installer) folder(ctx context.Context, wanted *bool) (string, error) {
+	if wanted == nil {
+		settings := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+		is, err := i.client.Resource(settings).Namespace(systemNamespace).Get(ctx, "inferenceservice-config", metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return "", exit.Errorf(exit.Unreachable, "read the settings: %w", err)
+		}
+		wanted = new(err == nil && routesByGateway(is))
+	}
+	if *wanted {
+		return deploy.LocalGateway, nil
+	}
+	return deploy.Local, nil
+}
+
+// routesByGateway says whether the operator's settings turn the Gateway API on.
+func routesByGateway(settings *unstructured.Unstructured) bool {
+	text, _, _ := unstructured.NestedString(settings.Object, "data", "ingress") // what is not there says no
+	var section struct {
+		EnableGatewayAPI bool `json:"enableGatewayApi"`
+	}
+	return json.Unmarshal([]byte(text), &section) == nil && section.EnableGatewayAPI
 }
 
 // stage is what can be applied at once.
@@ -212,9 +242,12 @@ func (i *installer) apply(ctx context.Context, o *unstructured.Unstructured) err
 	}
 }
 
-// resource is where an object of that kind is stored. All kinds that are installed have the regular plural.
+// resource is where an object of that kind is stored. All kinds that are installed have the plural of most kinds, but one.
 func (i *installer) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
 	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	if o.GetKind() == "Gateway" {
+		plural.Resource = "gateways"
+	}
 	if ns := o.GetNamespace(); ns != "" {
 		return i.client.Resource(plural).Namespace(ns)
 	}

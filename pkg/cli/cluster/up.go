@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,9 +26,11 @@ type UpOptions struct {
 	Fresh    bool
 	Samples  bool
 	FullCRDs bool
-	Wait     time.Duration
-	Args     []string
-	Output   output.Format
+	// GatewayAPI is nil where the cluster is to stay as it is.
+	GatewayAPI *bool
+	Wait       time.Duration
+	Args       []string
+	Output     output.Format
 }
 
 // BindFlags declares the flags.
@@ -37,6 +40,11 @@ func (o *UpOptions) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Fresh, "fresh", false, "throw away what an earlier cluster of this name stored")
 	flags.BoolVar(&o.Samples, "samples", true, "serve the models of the samples inside the cluster, and let the namespace default read them")
 	flags.BoolVar(&o.FullCRDs, "full-crds", false, "install the kinds with their whole schemas, for kubectl explain: takes seconds longer and 150 MB more")
+	flags.BoolFunc("gateway-api", "reach services through the Gateway API instead of Ingresses: a canary's share of the requests needs it (default: as it was, at first Ingresses)", func(text string) error {
+		on, err := strconv.ParseBool(text)
+		o.GatewayAPI = &on
+		return err
+	})
 	flags.DurationVar(&o.Wait, "wait", 3*time.Minute, "how long controller and webhook may take to be ready")
 	flags.StringArrayVar(&o.Args, "cluster-flag", nil, "one more flag of kserve-cluster up, as --name=value; may be repeated")
 	o.Output = output.Table

@@ -84,6 +84,16 @@ func Condition(o *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
+// Reason is what a condition gives as its reason and says about it, when it is not true.
+func Reason(o *unstructured.Unstructured, kind string) (reason, message string) {
+	for _, c := range conditions(o) {
+		if c["type"] == kind && c["status"] != "True" {
+			return text(c, "reason"), text(c, "message")
+		}
+	}
+	return "", ""
+}
+
 // Why is the first sentence that the status of a service has about what is wrong.
 func Why(o *unstructured.Unstructured) string {
 	if m := text(o.Object, "status", "modelStatus", "lastFailureInfo", "message"); m != "" {
@@ -114,18 +124,33 @@ type Pod struct {
 	Labels map[string]string `json:"-"`
 	// Initializer is the container that has to end well before the others start, empty when none is left.
 	Initializer string `json:"-"`
+	// Suspect is the container whose log tells why the pod is not ready; its name is empty when none has written one.
+	Suspect Suspect `json:"-"`
+	Node    string  `json:"node,omitempty"`
+}
+
+// Suspect is a container of a pod.
+type Suspect struct {
+	Container string
+	// Previous says that the log of interest is that of its last run.
+	Previous bool
 }
 
 // Pods reads the pods of a namespace, or of all, sorted.
 func Pods(ctx context.Context, client dynamic.Interface, namespace string) ([]Pod, error) {
-	all, err := client.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	return PodsOf(ctx, client, namespace, "")
+}
+
+// PodsOf reads those with labels that a selector asks for.
+func PodsOf(ctx context.Context, client dynamic.Interface, namespace, selector string) ([]Pod, error) {
+	all, err := client.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
 	found := make([]Pod, 0, len(all.Items))
 	for i := range all.Items {
 		o := &all.Items[i]
-		p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels(), Initializer: initializer(o)}
+		p := Pod{Suspect: suspect(o), Node: text(o.Object, "spec", "nodeName"), Namespace: o.GetNamespace(), Name: o.GetName(), Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels(), Initializer: initializer(o)}
 		for _, c := range containers(o) {
 			n, _, _ := unstructured.NestedInt64(c, "restartCount") // what is not there is 0
 			p.Restarts += n
@@ -178,6 +203,27 @@ func initializer(o *unstructured.Unstructured) string {
 	return ""
 }
 
+// suspect is the first container that has ended badly, else the first that runs and is not ready.
+func suspect(o *unstructured.Unstructured) Suspect {
+	var found Suspect
+	for _, c := range containers(o) {
+		ready, _, _ := unstructured.NestedBool(c, "ready") // what is not there is false
+		code, _, _ := unstructured.NestedInt64(c, "state", "terminated", "exitCode")
+		_, waits, _ := unstructured.NestedMap(c, "state", "waiting")
+		_, ran, _ := unstructured.NestedMap(c, "lastState", "terminated")
+		_, runs, _ := unstructured.NestedMap(c, "state", "running")
+		switch {
+		case waits && ran:
+			return Suspect{Container: text(c, "name"), Previous: true}
+		case code != 0:
+			return Suspect{Container: text(c, "name")}
+		case runs && !ready && found.Container == "":
+			found = Suspect{Container: text(c, "name")}
+		}
+	}
+	return found
+}
+
 func containers(o *unstructured.Unstructured) []map[string]any {
 	return append(maps(o, "status", "initContainerStatuses"), maps(o, "status", "containerStatuses")...)
 }
@@ -206,6 +252,15 @@ func text(o map[string]any, fields ...string) string {
 
 // Warnings are the newest events of a namespace that tell of trouble, the newest first, each sentence once.
 func Warnings(ctx context.Context, client dynamic.Interface, namespace string, most int) ([]string, error) {
+	return warnings(ctx, client, namespace, func(string) bool { return true }, most)
+}
+
+// WarningsAbout are those about some objects, each as kind and name.
+func WarningsAbout(ctx context.Context, client dynamic.Interface, namespace string, objects []string, most int) ([]string, error) {
+	return warnings(ctx, client, namespace, func(object string) bool { return slices.Contains(objects, object) }, most)
+}
+
+func warnings(ctx context.Context, client dynamic.Interface, namespace string, about func(object string) bool, most int) ([]string, error) {
 	all, err := client.Resource(core("events")).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
@@ -216,8 +271,9 @@ func Warnings(ctx context.Context, client dynamic.Interface, namespace string, m
 	var found []string
 	for i := range all.Items {
 		o := all.Items[i].Object
-		line := text(o, "involvedObject", "kind") + " " + text(o, "involvedObject", "name") + ": " + text(o, "message")
-		if len(found) < most && !slices.Contains(found, line) {
+		object := text(o, "involvedObject", "kind") + " " + text(o, "involvedObject", "name")
+		line := object + ": " + text(o, "message")
+		if len(found) < most && about(object) && !slices.Contains(found, line) {
 			found = append(found, line)
 		}
 	}
