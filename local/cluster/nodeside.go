@@ -16,10 +16,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/record"
@@ -135,13 +137,9 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	if err != nil {
 		return fmt.Errorf("listen for the node's API: %w", err)
 	}
-	gateway, err := ingress.New(client, factory, NodeAddress)
+	gateway, gatewayListener, err := openGateway(ctx, config, client, factory)
 	if err != nil {
 		return err
-	}
-	gatewayListener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", GatewayAddress())
-	if err != nil {
-		return fmt.Errorf("listen for the gateway: %w", err)
 	}
 	factory.Start(ctx.Done())
 	for kind, ok := range factory.WaitForCacheSync(ctx.Done()) {
@@ -156,6 +154,27 @@ func (n *nodeSide) parts(ctx context.Context, config *rest.Config, client *kuber
 	n.fallible(ctx, func() error { return gateway.Run(ctx, gatewayListener) })
 	n.fallible(ctx, func() error { return gate.Serve(ctx, n.o.Place.Path("gate.sock"), DNSAddress) })
 	return errors.Join(n.install(ctx, config), volumes.Install(ctx))
+}
+
+// openGateway makes the gateway and listens for it.
+func openGateway(ctx context.Context, config *rest.Config, client kubernetes.Interface, factory informers.SharedInformerFactory) (*ingress.Gateway, net.Listener, error) {
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make client: %w", err)
+	}
+	names, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make client: %w", err)
+	}
+	gateway, err := ingress.New(ingress.Options{Client: client, Dynamic: objects, Metadata: names, Informers: factory, Address: NodeAddress, Port: gatewayPort})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", GatewayAddress())
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for the gateway: %w", err)
+	}
+	return gateway, l, nil
 }
 
 func (n *nodeSide) fallible(ctx context.Context, run func() error) {

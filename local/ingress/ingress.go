@@ -1,11 +1,11 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ingress is the cluster's gateway: it serves the hosts and paths of Ingress objects, over HTTP/1.1 and cleartext HTTP/2 on one
-// port, from the ready endpoints of the Services behind them.
+// Package ingress is the cluster's gateway: it serves the hosts and paths of Ingress objects and, in a cluster with the Gateway API, of
+// HTTPRoutes, over HTTP/1.1 and cleartext HTTP/2 on one port, from the ready endpoints of the Services behind them.
 //
 // Called by: cluster; the host reaches it through the port that launch forwards.
-// Next: the pods.
+// Next: ingress/gatewayapi, which knows what the Gateway API means; then the pods.
 package ingress
 
 import (
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,13 +26,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	networkinglisters "k8s.io/client-go/listers/networking/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/kserve-go/kserve-go/local/ingress/gatewayapi"
 )
 
 const (
@@ -40,48 +45,91 @@ const (
 	// Controller is what the class names as its controller.
 	Controller = "kserve-go.local/gateway"
 
+	fieldManager    = "kserve-cluster"
 	classAnnotation = "kubernetes.io/ingress.class"
 	drainTimeout    = 10 * time.Second
 )
 
-// Gateway follows the Ingresses and serves them.
-type Gateway struct {
-	client    kubernetes.Interface
-	ingresses networkinglisters.IngressLister
-	classes   networkinglisters.IngressClassLister
-	services  corelisters.ServiceLister
-	slices    discoverylisters.EndpointSliceLister
-	address   string
-	changed   chan struct{}
-	table     atomic.Pointer[table]
-	handler   http.Handler
+// Options are what a gateway works with.
+type Options struct {
+	Client    kubernetes.Interface
+	Dynamic   dynamic.Interface
+	Metadata  metadata.Interface
+	Informers informers.SharedInformerFactory
+	// Address and Port are those that statuses show.
+	Address string
+	Port    int32
 }
 
-// New registers with the informers; it does no I/O. The address is what the status of an Ingress shows.
-func New(client kubernetes.Interface, f informers.SharedInformerFactory, address string) (*Gateway, error) {
+// Gateway follows Ingresses and HTTPRoutes and serves them.
+type Gateway struct {
+	client     kubernetes.Interface
+	ingresses  networkinglisters.IngressLister
+	classes    networkinglisters.IngressClassLister
+	services   corelisters.ServiceLister
+	namespaces corelisters.NamespaceLister
+	endpoints  *endpoints
+	kinds      *kinds
+	compiler   gatewayapi.Compiler
+	address    string
+	changed    chan struct{}
+	table      atomic.Pointer[table]
+	routes     atomic.Pointer[gatewayapi.Table]
+	transport  *transport
+	mirrors    *mirrors
+	handler    http.Handler
+}
+
+// New registers with the informers; it does no I/O.
+func New(o Options) (*Gateway, error) {
+	f := o.Informers
+	core, network, discovery := f.Core().V1(), f.Networking().V1(), f.Discovery().V1()
 	g := &Gateway{
-		client: client, address: address, changed: make(chan struct{}, 1),
-		ingresses: f.Networking().V1().Ingresses().Lister(), classes: f.Networking().V1().IngressClasses().Lister(),
-		services: f.Core().V1().Services().Lister(), slices: f.Discovery().V1().EndpointSlices().Lister(),
+		client: o.Client, address: o.Address, changed: make(chan struct{}, 1), transport: newTransport(),
+		ingresses: network.Ingresses().Lister(), classes: network.IngressClasses().Lister(),
+		services: core.Services().Lister(), namespaces: core.Namespaces().Lister(),
+		endpoints: &endpoints{services: core.Services().Lister(), slices: discovery.EndpointSlices().Lister()},
+		compiler:  gatewayapi.Compiler{Controller: Controller, Address: o.Address, Port: o.Port},
 	}
 	g.table.Store(newTable(nil))
+	g.routes.Store(&gatewayapi.Table{})
+	g.kinds = newKinds(o.Dynamic, o.Metadata, g.notify)
+	g.mirrors = newMirrors(g.transport)
 	g.handler = g.newHandler()
-	notify := func(any) {
-		select {
-		case g.changed <- struct{}{}:
-		default: // a pass is due already, and will see this change
-		}
+	always := func(any) { g.notify() }
+	if err := watch(always, network.Ingresses().Informer(), network.IngressClasses().Informer()); err != nil {
+		return nil, err
 	}
-	h := cache.ResourceEventHandlerFuncs{AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify}
-	for _, i := range []cache.SharedIndexInformer{f.Networking().V1().Ingresses().Informer(), f.Networking().V1().IngressClasses().Informer()} {
-		if _, err := i.AddEventHandler(h); err != nil {
-			return nil, fmt.Errorf("watch ingresses: %w", err)
+	// Routes say whether their Services exist, and are allowed by the labels of their namespaces; Ingresses do neither.
+	if err := watch(func(any) {
+		if len(listed[*gatewayv1.HTTPRoute](g.kinds.routes)) > 0 {
+			g.notify()
 		}
+	}, core.Services().Informer(), core.Namespaces().Informer()); err != nil {
+		return nil, err
 	}
-	// Services and endpoints are looked up for each request.
-	f.Core().V1().Services().Informer()
-	f.Discovery().V1().EndpointSlices().Informer()
+	if err := g.endpoints.follow(core.Services().Informer(), discovery.EndpointSlices().Informer()); err != nil {
+		return nil, fmt.Errorf("watch endpoints: %w", err)
+	}
 	return g, nil
+}
+
+func watch(seen func(any), informers ...cache.SharedIndexInformer) error {
+	h := cache.ResourceEventHandlerFuncs{AddFunc: seen, UpdateFunc: func(_, o any) { seen(o) }, DeleteFunc: seen}
+	for _, i := range informers {
+		if _, err := i.AddEventHandler(h); err != nil {
+			return fmt.Errorf("watch what is served: %w", err)
+		}
+	}
+	return nil
+}
+
+// notify makes a pass due.
+func (g *Gateway) notify() {
+	select {
+	case g.changed <- struct{}{}:
+	default: // one is due already, and will see this change
+	}
 }
 
 // Run serves l until ctx ends, then lets requests end.
@@ -90,11 +138,10 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{Handler: g.handler, Protocols: &protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 65 * time.Second}
-	followed := make(chan struct{})
-	go func() {
-		defer close(followed)
-		g.follow(ctx)
-	}()
+	var following sync.WaitGroup
+	following.Go(func() { g.kinds.run(ctx) })
+	following.Go(func() { g.follow(ctx) })
+	cache.WaitForCacheSync(ctx.Done(), g.endpoints.known...) // a request must not come before what is behind its Service
 	drained := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(drained)
@@ -108,17 +155,19 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 	if !stop() {
 		<-drained
 	}
-	<-followed
+	following.Wait()
+	g.mirrors.stop()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return fmt.Errorf("serve the gateway: %w", err)
 }
 
-// follow keeps the table and the status of the Ingresses up to date.
+// follow keeps tables and statuses up to date.
 func (g *Gateway) follow(ctx context.Context) {
 	for {
 		again := g.sync(ctx)
+		again = g.syncRoutes(ctx) || again
 		var retry <-chan time.Time
 		if again {
 			retry = time.After(time.Second)
@@ -179,7 +228,7 @@ func (g *Gateway) publish(ctx context.Context, in *networkingv1.Ingress) error {
 	if err != nil {
 		return fmt.Errorf("encode status: %w", err)
 	}
-	_, err = g.client.NetworkingV1().Ingresses(in.Namespace).Patch(ctx, in.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kserve-cluster"}, "status")
+	_, err = g.client.NetworkingV1().Ingresses(in.Namespace).Patch(ctx, in.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("patch status: %w", err)
 	}

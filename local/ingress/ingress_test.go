@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,39 +30,81 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
+
+	"github.com/kserve-go/kserve-go/local/ingress/gatewayapi"
 )
 
 const wait = 20 * time.Second
 
+// running is a gateway, and the API server that it believes in.
+type running struct {
+	address string
+	client  *fake.Clientset
+	dynamic *dynamicfake.FakeDynamicClient
+	kinds   *metadatafake.FakeMetadataClient
+	gateway *Gateway
+	stop    func()
+}
+
 // gateway runs one over the objects and returns its address and what stops it.
 func gateway(t *testing.T, objects ...runtime.Object) (address string, client *fake.Clientset, stop func()) {
 	t.Helper()
-	client = fake.NewClientset(objects...)
-	factory := informers.NewSharedInformerFactory(client, 0)
-	g, err := New(client, factory, "10.88.0.1")
+	r := run(t, nil, objects...)
+	return r.address, r.client, r.stop
+}
+
+// run runs a gateway over objects of Kubernetes and of the Gateway API; of the latter the cluster has the kinds when it has an object.
+func run(t *testing.T, more []runtime.Object, objects ...runtime.Object) *running {
+	t.Helper()
+	r := &running{client: fake.NewClientset(objects...)}
+	scheme := runtime.NewScheme()
+	require.NoError(t, gatewayv1.Install(scheme))
+	require.NoError(t, gatewayv1beta1.Install(scheme))
+	r.dynamic = dynamicfake.NewSimpleDynamicClient(scheme, more...)
+	names := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(names))
+	r.kinds = metadatafake.NewSimpleMetadataClient(names)
+	if len(more) > 0 {
+		r.haveKinds(t)
+	}
+	factory := informers.NewSharedInformerFactory(r.client, 0)
+	var err error
+	r.gateway, err = New(Options{Client: r.client, Dynamic: r.dynamic, Metadata: r.kinds, Informers: factory, Address: "10.88.0.1", Port: 80})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	g.sync(ctx)
+	r.gateway.sync(ctx)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx, l) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	go func() { ended <- r.gateway.Run(ctx, l) }()
+	r.stop = sync.OnceFunc(func() {
 		cancel()
 		require.NoError(t, <-ended)
 		factory.Shutdown()
+	})
+	t.Cleanup(r.stop)
+	r.address = l.Addr().String()
+	return r
+}
+
+// haveKinds makes the definitions of the Gateway API.
+func (r *running) haveKinds(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"gatewayclasses", "gateways", "httproutes", "referencegrants"} {
+		_, err := r.kinds.Resource(definitions).(metadatafake.MetadataClient).CreateFake(&metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+			ObjectMeta: metav1.ObjectMeta{Name: name + "." + gatewayv1.GroupName},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
 	}
-	t.Cleanup(stop)
-	return l.Addr().String(), client, stop
 }
 
 func ingress(name string, class *string, rules ...networkingv1.IngressRule) *networkingv1.Ingress {
@@ -154,7 +197,7 @@ func TestARequestGoesToTheServiceOfItsHost(t *testing.T) {
 		code int
 		why  string
 	}{
-		"foreign.example.com": {404, "no Ingress has host foreign.example.com"},
+		"foreign.example.com": {404, "no Ingress and no HTTPRoute has host foreign.example.com"},
 		"empty.example.com":   {503, "Service ns/empty has no ready endpoint"},
 		"gone.example.com":    {503, "host gone.example.com leads to Service ns/gone, which does not exist"},
 	} {
@@ -289,7 +332,7 @@ func TestGRPCFindsItsPortAndKeepsItsTrailers(t *testing.T) {
 	require.Equal(t, 200, code, "HTTP has the other port")
 	err := call("unknown.example.com", "")
 	require.Equal(t, codes.Unimplemented, status.Code(err))
-	require.Contains(t, err.Error(), "no Ingress has host unknown.example.com")
+	require.Contains(t, err.Error(), "no Ingress and no HTTPRoute has host unknown.example.com")
 	err = call("dead.example.com", "")
 	require.Equal(t, codes.Unavailable, status.Code(err))
 	require.Contains(t, err.Error(), "no ready endpoint")
@@ -356,7 +399,7 @@ func TestWhichRuleWins(t *testing.T) {
 		"[::1]:80/any":                "any",
 	} {
 		host, rest, _ := strings.Cut(url, "/")
-		got, _, _ := table.find(host, "/"+rest)
+		got, _, _ := table.find(gatewayapi.Host(host), "/"+rest)
 		require.Equal(t, want, got.service, url)
 	}
 	rest := ingress("rest", nil)

@@ -5,7 +5,6 @@ package ingress
 
 import (
 	"cmp"
-	"net"
 	"slices"
 	"strings"
 
@@ -72,9 +71,8 @@ func newTable(ingresses []*networkingv1.Ingress) *table {
 	return t
 }
 
-// find returns the backend for a request, and whether any rule names its host.
+// find returns the backend for a request to a host, which comes without port and in small letters, and whether any rule names its host.
 func (t *table) find(host, path string) (to backend, found, knownHost bool) {
-	host = bare(host)
 	candidates := []string{host}
 	if _, parent, ok := strings.Cut(host, "."); ok {
 		candidates = append(candidates, "*."+parent)
@@ -102,12 +100,4 @@ func (r route) matches(path string) bool {
 	prefix := strings.TrimSuffix(r.path, "/")
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/')
-}
-
-// bare is a host without port and closing dot, in small letters.
-func bare(host string) string {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
