@@ -85,7 +85,9 @@ type Error struct {
 	Err              error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s %s %s: %v", e.Verb, e.Kind, e.Name, e.Err) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %s %s: %s", e.Verb, e.Kind, e.Name, gather.Words(e.Err))
+}
 
 // Unwrap gives the API server's error.
 func (e *Error) Unwrap() error { return e.Err }

@@ -133,36 +133,52 @@ func credentials(svc *servingv1beta1.InferenceService, st *settings.Settings) *N
 type knative struct {
 	mu          sync.Mutex
 	until       time.Time
+	known       bool
 	zeroInitial bool
 	domains     []string
 }
 
-const knativeMemory = 30 * time.Second
+const (
+	knativeMemory = 30 * time.Second
+	knativeRetry  = 5 * time.Second
+)
 
-// readKnative reads two ConfigMaps of Knative Serving. One that is not there says nothing.
-//
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+// readKnative tells what Knative Serving's settings say.
 func (g *Gatherer) readKnative(ctx context.Context, snap *plan.Snapshot) error {
 	k := &g.knative
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if time.Now().After(k.until) {
-		var autoscaler, domain corev1.ConfigMap
-		for name, cm := range map[string]*corev1.ConfigMap{"config-autoscaler": &autoscaler, "config-domain": &domain} {
-			err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.KnativeNamespace, Name: name}, cm)
-			if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
-				return fmt.Errorf("read ConfigMap %s/%s of Knative: %w", g.KnativeNamespace, name, err)
-			}
+		if err := g.askKnative(ctx); err != nil && !k.known {
+			return err
+		} else if err != nil {
+			k.until = time.Now().Add(knativeRetry) // what was true a moment ago will do
 		}
-		k.zeroInitial = autoscaler.Data["allow-zero-initial-scale"] == "true"
-		k.domains = slices.Sorted(maps.Keys(domain.Data))
-		k.domains = slices.DeleteFunc(k.domains, func(d string) bool { return d == "_example" })
-		// A domain without a selector is the one that services get.
-		slices.SortStableFunc(k.domains, func(a, b string) int {
-			return len(strings.TrimSpace(domain.Data[a])) - len(strings.TrimSpace(domain.Data[b]))
-		})
-		k.until = time.Now().Add(knativeMemory)
 	}
 	snap.KnativeZeroInitialScale, snap.KnativeDomains = k.zeroInitial, k.domains
+	return nil
+}
+
+// askKnative reads two ConfigMaps of Knative Serving. One that is not there, or not to be read, says nothing.
+//
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+func (g *Gatherer) askKnative(ctx context.Context) error {
+	var autoscaler, domain corev1.ConfigMap
+	for name, cm := range map[string]*corev1.ConfigMap{"config-autoscaler": &autoscaler, "config-domain": &domain} {
+		err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.KnativeNamespace, Name: name}, cm)
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+			return &Error{Doing: "read ConfigMap " + g.KnativeNamespace + "/" + name + " of Knative", Err: err}
+		}
+	}
+	k := &g.knative
+	k.known = true
+	k.zeroInitial = autoscaler.Data["allow-zero-initial-scale"] == "true"
+	k.domains = slices.Sorted(maps.Keys(domain.Data))
+	k.domains = slices.DeleteFunc(k.domains, func(d string) bool { return d == "_example" })
+	// A domain without a selector is the one that services get.
+	slices.SortStableFunc(k.domains, func(a, b string) int {
+		return len(strings.TrimSpace(domain.Data[a])) - len(strings.TrimSpace(domain.Data[b]))
+	})
+	k.until = time.Now().Add(knativeMemory)
 	return nil
 }

@@ -40,7 +40,7 @@ func Surroundings(ctx context.Context, live client.Reader, n Names) (*plan.Surro
 		case apierrors.IsNotFound(err):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("read service account %s: %w", name, err)
+			return nil, &Error{Doing: "read service account " + name, Err: err}
 		}
 		around.ServiceAccounts[name] = sa
 		for _, ref := range sa.Secrets {
@@ -61,7 +61,7 @@ func Surroundings(ctx context.Context, live client.Reader, n Names) (*plan.Surro
 		switch err := live.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: name}, &s); {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return nil, fmt.Errorf("read secret %s: %w", name, err)
+			return nil, &Error{Doing: "read secret " + name, Err: err}
 		default:
 			around.Secrets[name] = s
 		}

@@ -58,7 +58,7 @@ func (d *diagnosis) unready(cs *corev1.ContainerStatus, running *corev1.Containe
 		f.message = "container " + cs.Name + " was ready and no longer passes " + probe + ". It gets requests again as soon as it passes; see " + logsOf(d.pod, cs.Name, false)
 		return f
 	}
-	if left := patience - d.o.in.Now.Sub(running.StartedAt.Time); left > 0 {
+	if left := d.o.patienceSince(running.StartedAt.Time); left > 0 {
 		return finding{rank: rankStarting, container: cs.Name, after: left}
 	}
 	f.message = "container " + cs.Name + " has run for over a minute and has not passed " + probe + " yet. It may still be loading the model; see " + logsOf(d.pod, cs.Name, false)

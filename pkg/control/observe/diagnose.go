@@ -266,7 +266,7 @@ func (d *diagnosis) stuck(f finding) finding {
 	if c.Status != corev1.ConditionTrue || podCondition(d.pod, corev1.PodReadyToStartContainers).Status == corev1.ConditionTrue || d.anyStarted() {
 		return f
 	}
-	if left := patience - d.o.in.Now.Sub(c.LastTransitionTime.Time); left > 0 {
+	if left := d.o.patienceSince(c.LastTransitionTime.Time); left > 0 {
 		f.after = left
 		return f
 	}

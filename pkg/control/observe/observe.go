@@ -306,6 +306,12 @@ func (o *observer) lookAgain(after time.Duration) {
 	}
 }
 
+// patienceSince is what is left of patience with what began at a time. That time is of another clock than ours: what begins in the future
+// begins now.
+func (o *observer) patienceSince(began time.Time) time.Duration {
+	return patience - max(0, o.in.Now.Sub(began))
+}
+
 // podsOf are the living pods of a workload, sorted by name.
 func (o *observer) podsOf(label, value string) []*corev1.Pod {
 	var found []*corev1.Pod

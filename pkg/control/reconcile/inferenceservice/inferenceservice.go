@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,9 +42,18 @@ const reasonUpdateFailed = "UpdateFailed"
 
 // Pauses before another attempt where no event would tell that it is worth one.
 const (
-	retryConflict = 100 * time.Millisecond
-	retryBlocked  = time.Minute
-	retryRefused  = 5 * time.Minute
+	retryBlocked = time.Minute
+	retryRefused = 5 * time.Minute
+	// After a conflict the event of what somebody else wrote is mostly on the way. Where it does not come, because watches are cut off, the
+	// pauses grow.
+	firstCalm   = 100 * time.Millisecond
+	longestCalm = 30 * time.Second
+	// attemptTimeout is how long a pass may gather and apply.
+	attemptTimeout = 40 * time.Second
+	// A server with too much to do is left alone for at least so long.
+	retryBusy = time.Second
+	// lettingGo is how long a deletion waits for the trained models of a service; then it goes on without them.
+	lettingGo = 2 * time.Minute
 )
 
 // Reconciler makes what is wanted true of one service at a time. Fill in the fields before the first use.
@@ -58,7 +69,8 @@ type Reconciler struct {
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 
-	own versions
+	own  versions
+	calm calm
 }
 
 // attempt is what one pass over a service found out.
@@ -67,6 +79,8 @@ type attempt struct {
 	failure error
 	outcome *apply.Outcome
 	retry   time.Duration
+	// soon says that somebody else was quicker, and that another look soon is worth it.
+	soon bool
 	// err is an error that is worth another attempt soon.
 	err error
 }
@@ -94,13 +108,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if done, err := r.holdOn(ctx, svc, st); done || err != nil {
-		return conflictIsLater(ctrl.Result{}, err)
+		return r.later(req.NamespacedName, err)
 	}
 	return r.service(ctx, svc, st)
 }
 
 // service does one pass over a service that is to live.
 func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings) (ctrl.Result, error) {
+	name, watch := client.ObjectKeyFromObject(svc), r.Metrics.stopwatch()
 	children, err := r.Gather.Children(ctx, svc.Namespace, svc.UID)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -109,9 +124,9 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	a, err := r.attempt(ctx, svc, st, children)
-	if err != nil {
-		return ctrl.Result{}, err
+	a := r.attempt(ctx, svc, st, children, watch)
+	if ctx.Err() != nil {
+		return ctrl.Result{}, errors.Join(ctx.Err(), a.err) // what was interrupted says nothing about the service
 	}
 	if a.outcome != nil {
 		children = a.outcome.Children
@@ -119,65 +134,87 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	seen := observe.Service(observe.Input{
 		Service: svc, Plan: a.plan, Failure: a.failure, Children: *children, Pods: pods, Settings: st, Now: metav1.NewTime(r.now()),
 	})
+	watch.done(phaseObserve)
 	written, err := r.writeStatus(ctx, svc, &seen.Status)
+	watch.done(phaseStatus)
 	if err != nil {
 		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-			r.Events.Event(svc, corev1.EventTypeWarning, reasonUpdateFailed, err.Error())
+			r.Events.Event(svc, corev1.EventTypeWarning, reasonUpdateFailed, gather.Words(err))
 		}
-		return conflictIsLater(ctrl.Result{}, errors.Join(a.err, err))
+		if a.err != nil {
+			return r.again(name, errors.Join(a.err, err))
+		}
+		return r.later(name, err)
 	}
 	if written {
 		for _, e := range seen.Events {
 			r.Events.Event(svc, e.Type, e.Reason, e.Message)
 		}
 	}
-	r.Metrics.seen(client.ObjectKeyFromObject(svc), &seen.Status, a.failure)
-	return ctrl.Result{RequeueAfter: soonest(a.retry, seen.RequeueAfter)}, a.err
+	r.Metrics.seen(name, &seen.Status, a.failure)
+	switch {
+	case a.err != nil:
+		return r.again(name, a.err)
+	case a.soon:
+		return ctrl.Result{RequeueAfter: r.calm.next(name)}, nil
+	}
+	r.calm.forget(name)
+	return ctrl.Result{RequeueAfter: soonest(a.retry, seen.RequeueAfter)}, nil
 }
 
-// attempt decides and applies. Its own error is one that says nothing about the service: the API server could not be asked.
-func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*attempt, error) {
+// attempt decides and applies. What it could not do is a failure, which the status tells.
+func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children, watch *stopwatch) *attempt {
+	// What remains of the time of the pass is for the status.
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
 	defaulted := svc.DeepCopy()
 	defaulted.SetDefaults(st.ServiceDefaults())
 	a := &attempt{}
 	snap, err := r.Gather.Service(ctx, defaulted, st, children)
+	watch.done(phaseGather)
 	var blocked *plan.Blocked
 	switch {
 	case errors.As(err, &blocked):
 		a.failure, a.retry = err, retryBlocked // service accounts are not watched
-		return a, nil
+		return a
 	case err != nil:
-		return nil, err
+		a.failure, a.err = err, err
+		return a
 	}
 	if a.failure = validate(defaulted, snap, st); a.failure != nil {
-		return a, nil //nolint:nilerr // the status tells the failure
+		watch.done(phaseResolve)
+		return a
 	}
-	if a.plan, a.failure = resolve.Service(snap, st); a.failure != nil {
+	a.plan, a.failure = resolve.Service(snap, st)
+	watch.done(phaseResolve)
+	if a.failure != nil {
 		var waiting *plan.Waiting
 		if errors.As(a.failure, &waiting) {
 			a.retry = waiting.After
 		}
-		return a, nil
+		return a
 	}
 	if a.plan.Frozen || a.plan.Mode == serving.ModelMesh && len(a.plan.Components) == 0 {
-		return a, nil
+		return a
 	}
 	objects, err := render.Objects(a.plan, st)
+	watch.done(phaseRender)
 	if err != nil {
 		a.failure = &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Message: err.Error()}
 		a.retry = retryBlocked // a secret that is missing is not watched
-		return a, nil          //nolint:nilerr // the status tells the failure
+		return a
 	}
+	defer watch.done(phaseApply)
 	if !a.plan.Stopped {
 		if err := r.Apply.Bundle(ctx, st, svc.Namespace); err != nil {
 			a.outcome = &apply.Outcome{Children: children, Errors: []error{err}}
 			a.judge()
-			return a, nil //nolint:nilerr // the status tells the failure
+			return a
 		}
 	}
 	a.outcome = r.Apply.Objects(ctx, wanted(a.plan, objects, children))
 	a.judge()
-	return a, nil
+	return a
 }
 
 // validate holds a service that admission has not seen to the rules of admission.
@@ -216,7 +253,8 @@ func (a *attempt) judge() {
 		case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 			a.retry = soonest(a.retry, retryRefused)
 		case apierrors.IsConflict(err):
-			a.retry = soonest(a.retry, retryConflict)
+			a.soon = true // the next pass sees what somebody else did, and until then there is nothing to tell
+			continue
 		default:
 			a.err = errors.Join(a.err, err)
 		}
@@ -248,9 +286,14 @@ func (r *Reconciler) finalize(ctx context.Context, svc *servingv1beta1.Inference
 		return ctrl.Result{}, nil
 	}
 	if err := r.deleteModels(ctx, svc); err != nil {
-		return ctrl.Result{}, err
+		if left := lettingGo - r.now().Sub(svc.DeletionTimestamp.Time); left > 0 {
+			r.Events.Event(svc, corev1.EventTypeWarning, observe.ReasonInternalError, "the deletion waits for the trained models of the service: "+gather.Words(err))
+			return ctrl.Result{}, err
+		}
+		r.Events.Event(svc, corev1.EventTypeWarning, observe.ReasonInternalError, "the service is deleted, its trained models may not be: "+gather.Words(err))
+		r.Log.Warn("a service is deleted without its trained models", zap.String("namespace", svc.Namespace), zap.String("name", svc.Name), zap.Error(err))
 	}
-	return conflictIsLater(ctrl.Result{}, r.setFinalizer(ctx, svc, false))
+	return r.later(client.ObjectKeyFromObject(svc), r.setFinalizer(ctx, svc, false))
 }
 
 // forget drops what is remembered of the services of a name but the one that has the name now; an empty UID is nobody's. A service may go
@@ -261,21 +304,48 @@ func (r *Reconciler) forget(name types.NamespacedName, now types.UID) {
 	}
 	if now == "" {
 		r.Metrics.gone(name)
+		r.calm.forget(name)
 	}
 }
 
-// conflictIsLater: somebody else was quicker, and its event is on the way.
-func conflictIsLater(result ctrl.Result, err error) (ctrl.Result, error) {
+// later says when to try again after an error of writing the service itself. One that is gone is no error.
+func (r *Reconciler) later(name types.NamespacedName, err error) (ctrl.Result, error) {
 	switch {
-	case err == nil:
-		return result, nil
-	case apierrors.IsNotFound(err):
+	case err == nil || apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: retryConflict}, nil
+		return ctrl.Result{RequeueAfter: r.calm.next(name)}, nil
 	}
-	return ctrl.Result{}, err
+	return r.again(name, err)
 }
+
+// again says when to try again after an error. A server that has too much to do says itself when to come back.
+func (r *Reconciler) again(name types.NamespacedName, err error) (ctrl.Result, error) {
+	if !apierrors.IsTooManyRequests(err) {
+		return ctrl.Result{}, err
+	}
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	pause := max(retryBusy, time.Duration(seconds)*time.Second, r.calm.next(name))
+	r.Log.Warn("the API server asks to come back later", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Duration("after", pause), zap.Error(err))
+	return ctrl.Result{RequeueAfter: pause}, nil
+}
+
+// calm makes pauses longer each time, for each service by itself.
+type calm struct {
+	once    sync.Once
+	limiter workqueue.TypedRateLimiter[types.NamespacedName]
+}
+
+func (c *calm) pauses() workqueue.TypedRateLimiter[types.NamespacedName] {
+	c.once.Do(func() {
+		c.limiter = workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstCalm, longestCalm)
+	})
+	return c.limiter
+}
+
+func (c *calm) next(name types.NamespacedName) time.Duration { return c.pauses().When(name) }
+
+func (c *calm) forget(name types.NamespacedName) { c.pauses().Forget(name) }
 
 func (r *Reconciler) now() time.Time {
 	if r.Now != nil {

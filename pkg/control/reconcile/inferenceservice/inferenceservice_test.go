@@ -212,7 +212,7 @@ func TestErrorsOfTheAPIServer(t *testing.T) {
 		"a refused object is told and tried again much later": {err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "m-predictor", nil), again: retryRefused, says: "is invalid"},
 		"a quota is tried again soon":                         {err: apierrors.NewForbidden(kind, "m-predictor", errors.New("exceeded quota: q")), isError: true, says: "exceeded quota"},
 		"a server that is down is tried again soon":           {err: apierrors.NewInternalError(errors.New("failed calling webhook x")), isError: true, says: "failed calling webhook x"},
-		"a conflict is no error":                              {err: apierrors.NewConflict(kind, "m-predictor", errors.New("changed")), again: retryConflict, says: "does not exist yet"},
+		"a conflict is no error":                              {err: apierrors.NewConflict(kind, "m-predictor", errors.New("changed")), again: firstCalm, says: "does not exist yet"},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestAStatusThatSomeoneElseWroteFirstIsTriedAgain(t *testing.T) {
 	}
 	res, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
 	require.NoError(t, err)
-	require.Equal(t, retryConflict, res.RequeueAfter)
+	require.Equal(t, firstCalm, res.RequeueAfter)
 	require.Empty(t, w.events.Events, "what was not written is not told")
 }
 

@@ -6,6 +6,7 @@ package inferenceservice
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -26,11 +27,22 @@ const (
 	stateNotReady = "not_ready"
 )
 
+// Phases of a pass, in their order.
+const (
+	phaseGather  = "gather"
+	phaseResolve = "resolve"
+	phaseRender  = "render"
+	phaseApply   = "apply"
+	phaseObserve = "observe"
+	phaseStatus  = "status"
+)
+
 // Metrics of what is reconciled. A nil Metrics counts nothing.
 type Metrics struct {
 	reconciled *prometheus.CounterVec
 	written    *prometheus.CounterVec
 	services   *prometheus.GaugeVec
+	phases     map[string]prometheus.Observer
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]string
@@ -48,9 +60,16 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		services: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kserve_inferenceservices", Help: "InferenceServices by state.",
 		}, []string{"state"}),
-		states: map[types.NamespacedName]string{},
+		states: map[types.NamespacedName]string{}, phases: map[string]prometheus.Observer{},
 	}
-	for _, c := range []prometheus.Collector{m.reconciled, m.written, m.services} {
+	phases := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "kserve_reconcile_phase_seconds", Help: "Time that a pass over an InferenceService spends in each of its phases.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	}, []string{"phase"})
+	for _, phase := range []string{phaseGather, phaseResolve, phaseRender, phaseApply, phaseObserve, phaseStatus} {
+		m.phases[phase] = phases.WithLabelValues(phase)
+	}
+	for _, c := range []prometheus.Collector{m.reconciled, m.written, m.services, phases} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -65,6 +84,30 @@ func (m *Metrics) wrote(kind, verb string) {
 	if m != nil {
 		m.written.WithLabelValues(kind, verb).Inc()
 	}
+}
+
+// stopwatch measures the phases of one pass, one after the other.
+type stopwatch struct {
+	phases map[string]prometheus.Observer
+	last   time.Time
+}
+
+func (m *Metrics) stopwatch() *stopwatch {
+	if m == nil {
+		return &stopwatch{}
+	}
+	return &stopwatch{phases: m.phases, last: time.Now()}
+}
+
+// done ends a phase; what comes now is the next.
+func (w *stopwatch) done(phase string) {
+	o := w.phases[phase]
+	if o == nil {
+		return
+	}
+	now := time.Now()
+	o.Observe(now.Sub(w.last).Seconds())
+	w.last = now
 }
 
 // seen records the state of a service after a pass.

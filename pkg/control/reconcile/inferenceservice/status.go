@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -87,8 +88,8 @@ func (r *Reconciler) setFinalizer(ctx context.Context, svc *servingv1beta1.Infer
 func (r *Reconciler) deleteModels(ctx context.Context, svc *servingv1beta1.InferenceService) error {
 	var models servingv1alpha1.TrainedModelList
 	err := r.Live.List(ctx, &models, client.InNamespace(svc.Namespace), client.MatchingLabels{serving.LabelTrainedModelParent: svc.Name})
-	if meta.IsNoMatchError(err) {
-		return nil
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil // the cluster does not have the kind, or has it no longer
 	}
 	if err != nil {
 		return fmt.Errorf("list trained models: %w", err)
