@@ -97,6 +97,9 @@ const (
 	AnnotationCanaryShadow = OwnPrefix + "canary-shadow"
 )
 
+// OwnAnnotations are all of them.
+func OwnAnnotations() []string { return []string{AnnotationCanaryAnalysis, AnnotationCanaryShadow} }
+
 // FinalizerInferenceService keeps a deleted service until what belongs to it by name only, its TrainedModels, is deleted too.
 const FinalizerInferenceService = "inferenceservice.finalizers"
 

@@ -3,6 +3,8 @@
 
 package serving
 
+import "strings"
+
 // DeploymentMode says what kind of workload a service becomes.
 type DeploymentMode string
 
@@ -49,6 +51,15 @@ const (
 // ProtocolVersions returns every protocol version, in the order in which messages list them.
 func ProtocolVersions() []ProtocolVersion {
 	return []ProtocolVersion{ProtocolV1, ProtocolV2, ProtocolGRPCV1, ProtocolGRPCV2}
+}
+
+// ListProtocols lists them in a text.
+func ListProtocols() string {
+	var all []string
+	for _, p := range ProtocolVersions() {
+		all = append(all, string(p))
+	}
+	return strings.Join(all, ", ")
 }
 
 // AutoscalerClass is the value of AnnotationAutoscalerClass.

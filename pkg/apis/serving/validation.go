@@ -83,6 +83,19 @@ func ValidateContainers(path *field.Path, containers []corev1.Container) field.E
 	return faults
 }
 
+// ValidateContainerNames refuses a name that two containers of a pod have. seen holds the names of the pod's other containers, and gets these.
+func ValidateContainerNames(path *field.Path, containers []corev1.Container, seen map[string]bool) field.ErrorList {
+	var faults field.ErrorList
+	for i := range containers {
+		name := containers[i].Name
+		if name != "" && seen[name] {
+			faults = append(faults, field.Duplicate(path.Index(i).Child("name"), name))
+		}
+		seen[name] = true
+	}
+	return faults
+}
+
 // ValidateEnv refuses blocked variables.
 func ValidateEnv(path *field.Path, env []corev1.EnvVar) field.ErrorList {
 	var faults field.ErrorList

@@ -15,33 +15,29 @@ import (
 	"strings"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
 // MaxLabel is the longest DNS label: a Service, a label value and each part of a host name.
-const MaxLabel = 63
+const MaxLabel = serving.MaxNameLength
 
 // Predictor names the predictor's workload, Service and autoscaler. The second name is spec.predictor.name and may be empty.
-func Predictor(service, predictor string) string {
-	if predictor == "" {
-		return service + "-predictor"
-	}
-	return service + "-" + predictor + "-predictor"
-}
+func Predictor(service, predictor string) string { return serving.PredictorName(service, predictor) }
 
 // PredictorRoute names the predictor's HTTPRoute, which keeps its name when spec.predictor.name changes.
-func PredictorRoute(service string) string { return service + "-predictor" }
+func PredictorRoute(service string) string { return serving.PredictorName(service, "") }
 
 // PathRoute names the HTTPRoute of the service's path on a shared domain. No service can have such a name, so no other route has it.
 func PathRoute(service string) string { return service + ".path" }
 
 // Transformer names everything of the transformer.
-func Transformer(service string) string { return service + "-transformer" }
+func Transformer(service string) string { return serving.TransformerName(service) }
 
 // Explainer names everything of the explainer.
-func Explainer(service string) string { return service + "-explainer" }
+func Explainer(service string) string { return serving.ExplainerName(service) }
 
 // Worker names the Deployment of the further nodes of a multi-node predictor.
-func Worker(service string) string { return service + "-predictor-worker" }
+func Worker(service string) string { return serving.WorkerName(service) }
 
 // HeadService names the headless Service of the head of one generation.
 func HeadService(service string, generation int64) string {
@@ -59,7 +55,7 @@ func ModelConfig(service string) string {
 }
 
 // App is the value of the label app, which selects the pods of a workload.
-func App(workload string) string { return "isvc." + workload }
+func App(workload string) string { return serving.AppName(workload) }
 
 // Volume names the volume that is mounted at a path: /mnt/models/a is mnt-models-a. The fallback is for the root.
 func Volume(mountPath, fallback string) string {

@@ -20,23 +20,33 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// Hosts are the host names that a service would get, whatever their length; admission checks them before anything is made.
-func Hosts(svc *servingv1beta1.InferenceService, st *settings.Settings) []string {
-	wanted := []string{svc.Name, names.Predictor(svc.Name, svc.Spec.Predictor.Name)}
+// Hosts are the host names that a service would get of the operator's template, whatever their length; admission checks them before
+// anything is made. In other modes than Standard somebody else makes them.
+func Hosts(svc *servingv1beta1.InferenceService, st *settings.Settings) servingv1beta1.Hosts {
+	if svc.Mode(st.Deploy.DefaultMode) != serving.Standard {
+		return servingv1beta1.Hosts{}
+	}
+	predictor := names.Predictor(svc.Name, svc.Spec.Predictor.Name)
+	if st.Ingress.EnableGatewayAPI {
+		predictor = names.PredictorRoute(svc.Name)
+	}
+	wanted := []string{svc.Name, predictor}
 	if svc.Spec.Transformer != nil {
 		wanted = append(wanted, names.Transformer(svc.Name))
 	}
 	if svc.Spec.Explainer != nil {
 		wanted = append(wanted, names.Explainer(svc.Name))
 	}
-	hosts := make([]string, 0, len(wanted))
+	hosts := servingv1beta1.Hosts{Names: make([]string, 0, len(wanted))}
 	for _, name := range wanted {
 		host, err := settings.Expand(st.Ingress.DomainTemplate, settings.Place{
 			Name: name, Namespace: svc.Namespace, IngressDomain: st.Ingress.Domain, Annotations: svc.Annotations, Labels: svc.Labels,
 		})
-		if err == nil {
-			hosts = append(hosts, host)
+		if err != nil {
+			hosts.Fault = err.Error()
+			continue
 		}
+		hosts.Names = append(hosts.Names, host)
 	}
 	return hosts
 }
@@ -44,20 +54,26 @@ func Hosts(svc *servingv1beta1.InferenceService, st *settings.Settings) []string
 // checkNames refuses derived names that Kubernetes would refuse later, object by object.
 func (r *resolver) checkNames() error {
 	for i := range r.plan.Components {
-		c := &r.plan.Components[i]
-		if r.plan.Mode == serving.Standard {
-			if err := names.Check("label "+serving.LabelApp, names.App(c.Name)); err != nil {
-				return unsupported("%v", err)
-			}
+		if err := r.checkName(&r.plan.Components[i]); err != nil {
+			return err
 		}
-		if err := names.Check("Service", c.Name); err != nil {
+	}
+	return nil
+}
+
+func (r *resolver) checkName(c *plan.Component) error {
+	if r.plan.Mode == serving.Standard {
+		if err := names.Check("label "+serving.LabelApp, names.App(c.Name)); err != nil {
 			return unsupported("%v", err)
 		}
-		if w := c.Workers; w != nil {
-			for _, err := range []error{names.Check("label "+serving.LabelApp, names.App(c.Name+"-worker")), names.Check("Service", w.Service)} {
-				if err != nil {
-					return unsupported("%v", err)
-				}
+	}
+	if err := names.Check("Service", c.Name); err != nil {
+		return unsupported("%v", err)
+	}
+	if w := c.Workers; w != nil {
+		for _, err := range []error{names.Check("label "+serving.LabelApp, names.App(c.Name+"-worker")), names.Check("Service", w.Service)} {
+			if err != nil {
+				return unsupported("%v", err)
 			}
 		}
 	}

@@ -37,10 +37,10 @@ func resourceList(cpu, memory string) corev1.ResourceList {
 }
 
 // ServiceRules is what validation of an InferenceService has to know. Hosts are those that the service would get (resolve.Hosts).
-func (s *Settings) ServiceRules(containers []servingv1alpha1.ClusterStorageContainer, hosts []string) servingv1beta1.Rules {
+func (s *Settings) ServiceRules(containers []servingv1alpha1.ClusterStorageContainer, hosts servingv1beta1.Hosts) servingv1beta1.Rules {
 	rules := servingv1beta1.Rules{
 		Mode: s.Deploy.DefaultMode, GPUResources: s.MultiNode.GPUResources, NoOCI: s.Storage.OCI() == OCIDisabled, Hosts: hosts,
-		NoSplit: s.NoSplit(), NoMeasurements: s.CanaryAnalysis.Address == "", NoOwnQueries: s.CanaryAnalysis.DisableOwnQueries,
+		NoTimeout: s.noTimeout(), NoSplit: s.NoSplit(), NoMeasurements: s.CanaryAnalysis.Address == "", NoOwnQueries: s.CanaryAnalysis.DisableOwnQueries,
 	}
 	for i := range containers {
 		if c := &containers[i]; c.Disabled == nil || !*c.Disabled {
@@ -48,4 +48,17 @@ func (s *Settings) ServiceRules(containers []servingv1alpha1.ClusterStorageConta
 		}
 	}
 	return rules
+}
+
+// noTimeout says why the time of requests is not limited in Standard mode; empty where it is.
+func (s *Settings) noTimeout() string {
+	switch in := &s.Ingress; {
+	case in.DisableCreation:
+		return "the operator makes no routes (ingress.disableIngressCreation); limit the time where your own routes are"
+	case !in.EnableGatewayAPI:
+		return "an Ingress does not limit the time of a request; ask the operator for the Gateway API (ingress.enableGatewayApi), or remove it"
+	case in.DisableHTTPRouteTimeout:
+		return "the operator has switched limits off (ingress.disableHTTPRouteTimeout); remove it"
+	}
+	return ""
 }

@@ -77,7 +77,7 @@ type ServingRuntimeStatus struct{}
 
 // ServingRuntimeSpec is a model server: what it can serve and the pod that does it.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.workerSpec) || has(self.workerSpec)",message="workerSpec cannot be removed: make a new runtime",fieldPath=".workerSpec"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.workerSpec) || has(self.workerSpec) || has(self.disabled) && self.disabled",message="workerSpec cannot be removed: make a new runtime",fieldPath=".workerSpec"
 type ServingRuntimeSpec struct {
 	// Formats that the server can load.
 	// +optional

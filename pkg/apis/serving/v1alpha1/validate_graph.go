@@ -30,12 +30,13 @@ func (g *InferenceGraph) Validate() (field.ErrorList, []serving.Warning) {
 				[]serving.DeploymentMode{serving.Standard, serving.Knative}))
 		}
 	}
+	more, warnings := serving.ValidateAnnotations(field.NewPath("metadata", "annotations"), g.Annotations, serving.OnGraph)
+	faults = append(faults, more...)
 	faults = append(faults, serving.ValidateReplicas(spec, g.Spec.MinReplicas, g.Spec.MaxReplicas)...)
 	nodes := spec.Child("nodes")
 	if _, ok := g.Spec.Nodes[GraphRootNode]; !ok {
 		faults = append(faults, field.Required(nodes.Key(GraphRootNode), "a request enters a graph at the node root; add it, or rename the first node"))
 	}
-	var warnings []serving.Warning
 	for _, name := range slices.Sorted(maps.Keys(g.Spec.Nodes)) {
 		more, odd := g.validateNode(nodes.Key(name), g.Spec.Nodes[name])
 		faults, warnings = append(faults, more...), append(warnings, odd...)

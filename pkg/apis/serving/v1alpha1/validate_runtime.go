@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
@@ -29,22 +30,22 @@ type RuntimeRules struct {
 
 // Validate returns what is wrong with a runtime, and what is odd about it. A disabled runtime is right.
 func (r *ServingRuntime) Validate(rules RuntimeRules) (field.ErrorList, []serving.Warning) {
-	return r.Spec.validate(r.Name, rules)
+	return r.Spec.validate(&r.ObjectMeta, rules)
 }
 
 // ValidateUpdate returns what is wrong with a change of a runtime. Faults that the stored runtime has too are warnings.
 func (r *ServingRuntime) ValidateUpdate(old *ServingRuntime, rules RuntimeRules) (field.ErrorList, []serving.Warning) {
-	return r.Spec.validateUpdate(r.Name, &old.Spec, rules)
+	return r.Spec.validateUpdate(&r.ObjectMeta, &old.Spec, &old.ObjectMeta, rules)
 }
 
 // Validate returns what is wrong with a runtime, and what is odd about it. A disabled runtime is right.
 func (r *ClusterServingRuntime) Validate(rules RuntimeRules) (field.ErrorList, []serving.Warning) {
-	return r.Spec.validate(r.Name, rules)
+	return r.Spec.validate(&r.ObjectMeta, rules)
 }
 
 // ValidateUpdate returns what is wrong with a change of a runtime. Faults that the stored runtime has too are warnings.
 func (r *ClusterServingRuntime) ValidateUpdate(old *ClusterServingRuntime, rules RuntimeRules) (field.ErrorList, []serving.Warning) {
-	return r.Spec.validateUpdate(r.Name, &old.Spec, rules)
+	return r.Spec.validateUpdate(&r.ObjectMeta, &old.Spec, &old.ObjectMeta, rules)
 }
 
 // IsDisabled reports whether the runtime is not to be used.
@@ -56,9 +57,9 @@ func (s *ServingRuntimeSpec) IsMultiModel() bool { return s.MultiModel != nil &&
 // IsAutoSelect reports whether the runtime may be chosen for services that name only this format.
 func (f *SupportedModelFormat) IsAutoSelect() bool { return f.AutoSelect != nil && *f.AutoSelect }
 
-func (s *ServingRuntimeSpec) validateUpdate(name string, old *ServingRuntimeSpec, rules RuntimeRules) (field.ErrorList, []serving.Warning) {
-	faults, warnings := s.validate(name, rules)
-	before, _ := old.validate(name, rules)
+func (s *ServingRuntimeSpec) validateUpdate(meta *metav1.ObjectMeta, old *ServingRuntimeSpec, was *metav1.ObjectMeta, rules RuntimeRules) (field.ErrorList, []serving.Warning) {
+	faults, warnings := s.validate(meta, rules)
+	before, _ := old.validate(was, rules)
 	faults, kept := serving.Ratchet(faults, before)
 	if !s.IsDisabled() && old.WorkerSpec != nil && s.WorkerSpec == nil {
 		faults = append(faults, field.Forbidden(field.NewPath("spec", "workerSpec"), "cannot be removed, because services on several nodes may use it; make a new runtime"))
@@ -66,22 +67,26 @@ func (s *ServingRuntimeSpec) validateUpdate(name string, old *ServingRuntimeSpec
 	return faults, append(warnings, kept...)
 }
 
-func (s *ServingRuntimeSpec) validate(name string, rules RuntimeRules) (field.ErrorList, []serving.Warning) {
+func (s *ServingRuntimeSpec) validate(meta *metav1.ObjectMeta, rules RuntimeRules) (field.ErrorList, []serving.Warning) {
 	if s.IsDisabled() {
 		return nil, nil
 	}
 	spec := field.NewPath("spec")
-	faults := s.validateFormats(spec.Child("supportedModelFormats"))
+	faults, warnings := serving.ValidateAnnotations(field.NewPath("metadata", "annotations"), meta.Annotations, serving.OnRuntime)
+	more, odd := serving.ValidateAnnotations(spec.Child("annotations"), s.Annotations, serving.OnRuntimePods)
+	faults, warnings = append(faults, more...), append(warnings, odd...)
+	warnings = append(warnings, s.oddProtocols(spec.Child("protocolVersions"))...)
+	faults = append(faults, s.validateFormats(spec.Child("supportedModelFormats"))...)
 	for _, other := range slices.Sorted(maps.Keys(rules.Others)) {
-		if other == name {
+		if other == meta.Name {
 			continue
 		}
 		runtime := rules.Others[other]
 		faults = append(faults, s.validateAgainst(spec.Child("supportedModelFormats"), other, &runtime)...)
 	}
 	faults = append(faults, serving.ValidateContainers(spec.Child("containers"), s.Containers)...)
+	faults = append(faults, serving.ValidateContainerNames(spec.Child("containers"), s.Containers, map[string]bool{})...)
 	faults = append(faults, s.validateWorkers(spec, rules.GPUResources)...)
-	var warnings []serving.Warning
 	isMain := func(c corev1.Container) bool { return c.Name == handoff.MainContainer }
 	if s.GRPCMultiModelManagementEndpoint == nil && !slices.ContainsFunc(s.Containers, isMain) {
 		warnings = append(warnings, serving.Warning{
@@ -90,6 +95,18 @@ func (s *ServingRuntimeSpec) validate(name string, rules RuntimeRules) (field.Er
 		})
 	}
 	return faults, warnings
+}
+
+// oddProtocols tells protocols that no service can ask for.
+func (s *ServingRuntimeSpec) oddProtocols(path *field.Path) []serving.Warning {
+	var warnings []serving.Warning
+	for i, protocol := range s.ProtocolVersions {
+		if !slices.Contains(serving.ProtocolVersions(), protocol) {
+			warnings = append(warnings, serving.Warning{Field: path.Index(i).String(), Detail: fmt.Sprintf(
+				"no service can ask for %q; a server that speaks one of %s is chosen by that", protocol, serving.ListProtocols())})
+		}
+	}
+	return warnings
 }
 
 func (s *ServingRuntimeSpec) validateFormats(path *field.Path) field.ErrorList {
@@ -125,7 +142,8 @@ func (s *ServingRuntimeSpec) validateFormats(path *field.Path) field.ErrorList {
 
 // validateAgainst refuses a priority that leaves open which of two runtimes a model gets.
 func (s *ServingRuntimeSpec) validateAgainst(path *field.Path, name string, other *ServingRuntimeSpec) field.ErrorList {
-	if other.IsDisabled() || s.IsMultiModel() != other.IsMultiModel() || !s.sharesProtocol(other) {
+	// A model that spans several nodes is served by a runtime with workers, and another one never is.
+	if other.IsDisabled() || s.IsMultiModel() != other.IsMultiModel() || (s.WorkerSpec == nil) != (other.WorkerSpec == nil) || !s.sharesProtocol(other) {
 		return nil
 	}
 	var faults field.ErrorList

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
@@ -27,14 +28,28 @@ type Rules struct {
 	StorageFormats []v1alpha1.SupportedURIFormat
 	// NoOCI says that the operator has switched models in images off, so that none can be mounted.
 	NoOCI bool
-	// Hosts are the host names that the service would get. Each part of one has a limit.
-	Hosts []string
+	// Hosts are the host names that the service would get.
+	Hosts Hosts
+	// NoTimeout says why a request's time is not limited here; empty where it can be.
+	NoTimeout string
+	// Stored says that the service is stored already: what a new one would be refused for, and what does no harm, is a warning.
+	Stored bool
 	// NoSplit says why requests cannot be split between predictors here; empty where they can.
 	NoSplit string
 	// NoMeasurements says that the operator has named no Prometheus that canaries can be measured by.
 	NoMeasurements bool
 	// NoOwnQueries says that services may not bring queries of their own.
 	NoOwnQueries bool
+}
+
+// Hosts are the host names that the operator's template makes of a service.
+//
+// +kubebuilder:object:generate=false
+type Hosts struct {
+	// Names are the host names. Each part of one has a limit.
+	Names []string
+	// Fault says why there are none; empty where there are.
+	Fault string
 }
 
 // validator collects what is wrong with one service.
@@ -95,8 +110,8 @@ func (v *validator) warn(path *field.Path, format string, args ...any) {
 // annotation is the path of an annotation of the service.
 func annotation(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
 
-// modeOf returns the mode that a service has or would get.
-func (s *InferenceService) modeOf(fallback serving.DeploymentMode) serving.DeploymentMode {
+// Mode returns the mode that a service has or would get.
+func (s *InferenceService) Mode(fallback serving.DeploymentMode) serving.DeploymentMode {
 	if mode, ok := serving.ParseDeploymentMode(string(s.Status.DeploymentMode)); ok {
 		return mode
 	}
@@ -109,7 +124,7 @@ func (s *InferenceService) modeOf(fallback serving.DeploymentMode) serving.Deplo
 // metadata checks name and annotations, and what they decide for the rest.
 func (v *validator) metadata() {
 	s := v.service
-	v.mode = s.modeOf(v.rules.Mode)
+	v.mode = s.Mode(v.rules.Mode)
 	v.add(serving.ValidateName(field.NewPath("metadata", "name"), s.Name)...)
 	if text, ok := s.Annotations[serving.AnnotationDeploymentMode]; ok {
 		if _, known := serving.ParseDeploymentMode(text); !known {
@@ -125,26 +140,22 @@ func (v *validator) metadata() {
 		}
 		v.gpus = append(v.gpus, extra...)
 	}
+	v.annotations()
 	v.names()
 }
 
 // names checks every name that is made of the service's.
 func (v *validator) names() {
 	s, path := v.service, field.NewPath("metadata", "name")
-	workloads := []string{}
-	add := func(parts ...string) {
-		name := strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "-")
-		workloads = append(workloads, name)
-	}
-	add(s.Name, s.Spec.Predictor.Name, string(serving.Predictor))
+	workloads := []string{serving.PredictorName(s.Name, s.Spec.Predictor.Name)}
 	if s.Spec.Transformer != nil {
-		add(s.Name, string(serving.Transformer))
+		workloads = append(workloads, serving.TransformerName(s.Name))
 	}
 	if s.Spec.Explainer != nil {
-		add(s.Name, string(serving.Explainer))
+		workloads = append(workloads, serving.ExplainerName(s.Name))
 	}
 	if s.Spec.Predictor.WorkerSpec != nil {
-		add(s.Name, string(serving.Predictor), "worker")
+		workloads = append(workloads, serving.WorkerName(s.Name))
 	}
 	for _, name := range workloads {
 		v.workloadName(path, s.Name, name)
@@ -152,12 +163,30 @@ func (v *validator) names() {
 	for i := range s.Spec.Canary {
 		// The fault is the canary's: with a shorter name of its own it fits.
 		name := s.Spec.Canary[i].Predictor.Name
-		v.workloadName(field.NewPath("spec", "canary").Index(i).Child("predictor", "name"), name,
-			strings.Join([]string{s.Name, name, string(serving.Predictor)}, "-"))
+		v.workloadName(field.NewPath("spec", "canary").Index(i).Child("predictor", "name"), name, serving.PredictorName(s.Name, name))
 	}
-	for _, host := range v.rules.Hosts {
+	v.hosts(path)
+}
+
+// hosts checks the host names that the operator's template makes of the service.
+func (v *validator) hosts(path *field.Path) {
+	const template = "the operator's ingress.domainTemplate"
+	name := v.service.Name
+	if fault := v.rules.Hosts.Fault; fault != "" {
+		v.refuse(field.Invalid(path, name, "has no host name: "+template+" "+fault))
+	}
+	for _, host := range v.rules.Hosts.Names {
+		before := len(v.faults)
 		for part := range strings.SplitSeq(host, ".") {
-			v.add(serving.ValidateDerivedName(path, s.Name, part, "part of the host name "+host, "metadata.name or the namespace")...)
+			v.add(serving.ValidateDerivedName(path, name, part, "part of the host name "+host, "metadata.name or the namespace")...)
+		}
+		if len(v.faults) > before {
+			continue
+		}
+		if problems := validation.IsDNS1123Subdomain(host); len(problems) > 0 || !strings.Contains(host, ".") {
+			v.refuse(field.Invalid(path, name, fmt.Sprintf(
+				"makes the host name %q, which is none: at most %d lower-case letters, digits, '-' and at least one '.'; change what %s takes of the service",
+				host, validation.DNS1123SubdomainMaxLength, template)))
 		}
 	}
 }
@@ -166,7 +195,7 @@ func (v *validator) names() {
 func (v *validator) workloadName(path *field.Path, value, name string) {
 	what := "name"
 	if len(name) <= serving.MaxNameLength && v.mode == serving.Standard {
-		what, name = "label "+serving.LabelApp, serving.AppPrefix+name
+		what, name = "label "+serving.LabelApp, serving.AppName(name)
 	}
 	v.add(serving.ValidateDerivedName(path, value, name, what, path.String())...)
 }
@@ -182,13 +211,30 @@ func (s *InferenceService) modeChange(old *InferenceService) *field.Error {
 		fmt.Sprintf("the mode of a deployed service cannot change from %s to %s; delete the service and make it anew", stored, wanted))
 }
 
+// nameChange refuses a new name that would only make every object of the predictor anew. A canary that becomes the stable predictor
+// brings its name with it.
 func (s *InferenceService) nameChange(old *InferenceService) *field.Error {
 	name := s.Spec.Predictor.Name
-	if name == old.Spec.Predictor.Name || s.Spec.Predictor.SourceURI() != old.Spec.Predictor.SourceURI() {
+	promoted := func(c CanarySpec) bool { return name != "" && c.Predictor.Name == name }
+	if name == old.Spec.Predictor.Name || !s.Spec.Predictor.sameSource(&old.Spec.Predictor) || slices.ContainsFunc(old.Spec.Canary, promoted) {
 		return nil
 	}
 	return field.Invalid(field.NewPath("spec", "predictor", "name"), name,
 		fmt.Sprintf("cannot change from %q while the model stays the same; change storageUri with it, or keep the name", old.Spec.Predictor.Name))
+}
+
+// sameSource reports whether two predictors serve what is at the same place.
+func (p *PredictorSpec) sameSource(other *PredictorSpec) bool {
+	return p.SourceURI() == other.SourceURI() && apiequality.Semantic.DeepEqual(p.StorageURIs, other.StorageURIs) &&
+		apiequality.Semantic.DeepEqual(p.storage(), other.storage())
+}
+
+// storage is the place in a store that a predictor's model is at, if it names one.
+func (p *PredictorSpec) storage() *ModelStorageSpec {
+	if all := p.models(nil); len(all) > 0 {
+		return all[0].spec.Storage
+	}
+	return nil
 }
 
 // exactlyOne checks the number of implementations of a component.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -20,13 +21,8 @@ func (v *validator) pod(at *field.Path, pod *PodSpec) {
 	v.add(serving.ValidateContainers(at.Child("containers"), pod.Containers)...)
 	v.add(serving.ValidateContainers(at.Child("initContainers"), pod.InitContainers)...)
 	seen := map[string]bool{}
-	for i := range pod.Containers {
-		name := pod.Containers[i].Name
-		if name != "" && seen[name] {
-			v.add(field.Duplicate(at.Child("containers").Index(i).Child("name"), name))
-		}
-		seen[name] = true
-	}
+	v.add(serving.ValidateContainerNames(at.Child("containers"), pod.Containers, seen)...)
+	v.add(serving.ValidateContainerNames(at.Child("initContainers"), pod.InitContainers, seen)...)
 }
 
 // predictorContainers checks containers that a predictor brings itself.
@@ -67,6 +63,9 @@ func (v *validator) multiNode(at *field.Path, p *PredictorSpec) {
 	}
 	v.add(serving.ValidateContainers(worker.Child("containers"), w.Containers)...)
 	v.add(serving.ValidateContainers(worker.Child("initContainers"), w.InitContainers)...)
+	seen := map[string]bool{}
+	v.add(serving.ValidateContainerNames(worker.Child("containers"), w.Containers, seen)...)
+	v.add(serving.ValidateContainerNames(worker.Child("initContainers"), w.InitContainers, seen)...)
 	v.add(serving.ValidateParallelism(worker, w.PipelineParallelSize, w.TensorParallelSize)...)
 	for i := range w.Containers {
 		v.add(serving.ValidateGPUResources(worker.Child("containers").Index(i).Child("resources"), w.Containers[i].Resources, v.gpus)...)
@@ -145,6 +144,11 @@ func (v *validator) logger(at *field.Path, l *LoggerSpec) {
 	}
 	if n := l.BatchSize; n != nil && *n < 1 {
 		v.add(field.Invalid(at.Child("batchSize"), *n, "must be at least 1; it is the number of records that are written together"))
+	}
+	if text := l.BatchInterval; text != nil {
+		if interval, err := time.ParseDuration(*text); err != nil || interval <= 0 {
+			v.refuse(field.Invalid(at.Child("batchInterval"), *text, "must be a time greater than 0; write for instance 5s"))
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // scaling checks how a component is scaled, by the rules of the autoscaler that it gets.
 func (v *validator) scaling(at *field.Path, e *ComponentExtensionSpec) {
 	class, known := v.autoscalerClass(at, e)
+	v.withoutEffect(at, e)
 	v.metricSources(at, e)
 	if v.mode != serving.Standard {
 		v.knativeScaling(at, e)
@@ -105,7 +106,9 @@ func (v *validator) hpa(at *field.Path, e *ComponentExtensionSpec, own bool) {
 	if !own {
 		return
 	}
-	v.annotatedTarget(at, e)
+	if !v.annotatedTarget(at, e) && metric == MetricMemory && e.ScaleTarget == nil && (e.AutoScaling == nil || len(e.AutoScaling.Metrics) == 0) {
+		v.refuse(field.Required(at.Child("scaleTarget"), "memory has no target of its own; set a percentage of what the pods request, such as 75"))
+	}
 	if e.MinReplicas != nil && *e.MinReplicas == 0 {
 		v.add(field.Invalid(at.Child("minReplicas"), 0, fmt.Sprintf(
 			"the hpa autoscaler cannot scale to zero; set at least 1, or the annotation %s: keda", serving.AnnotationAutoscalerClass)))
@@ -114,10 +117,42 @@ func (v *validator) hpa(at *field.Path, e *ComponentExtensionSpec, own bool) {
 		return
 	}
 	for i, m := range e.AutoScaling.Metrics {
-		if m.Type != ResourceMetricSource {
-			v.add(field.Invalid(at.Child("autoScaling", "metrics").Index(i).Child("type"), m.Type, fmt.Sprintf(
+		where := at.Child("autoScaling", "metrics").Index(i)
+		switch {
+		case m.Type != ResourceMetricSource:
+			v.add(field.Invalid(where.Child("type"), m.Type, fmt.Sprintf(
 				"the hpa autoscaler takes Resource only; set the annotation %s: keda for the others", serving.AnnotationAutoscalerClass)))
+		case m.Resource != nil:
+			v.hpaResource(where.Child("resource", "target"), m.Resource)
 		}
+	}
+}
+
+// hpaResource checks a target that a HorizontalPodAutoscaler takes for a resource: a percentage, or a quantity per pod.
+func (v *validator) hpaResource(at *field.Path, r *ResourceMetric) {
+	target := r.Target
+	switch target.Type {
+	case AverageValueTarget:
+		v.positive(at.Child("averageValue"), target.AverageValue, "the target's type is AverageValue; set a quantity per pod, such as 500Mi")
+	case UtilizationTarget, "":
+		switch n := target.AverageUtilization; {
+		case n != nil && *n < 1:
+			v.add(field.Invalid(at.Child("averageUtilization"), *n, "must be at least 1; it is a percentage of what the pods request"))
+		case n == nil && r.Name == ResourceMemory:
+			v.add(field.Required(at.Child("averageUtilization"), "memory has no target of its own; set a percentage of what the pods request, such as 75"))
+		}
+	default:
+		v.add(field.NotSupported(at.Child("type"), target.Type, []MetricTargetType{UtilizationTarget, AverageValueTarget}))
+	}
+}
+
+func (v *validator) positive(at *field.Path, value *MetricQuantity, missing string) {
+	if value == nil {
+		v.add(field.Required(at, missing))
+		return
+	}
+	if quantity, err := value.Quantity(); err != nil || quantity.Sign() <= 0 {
+		v.add(field.Invalid(at, *value, "must be a quantity greater than 0; write for instance 500Mi or 500m"))
 	}
 }
 
@@ -138,23 +173,28 @@ func (v *validator) percentage(at *field.Path, e *ComponentExtensionSpec, metric
 func (v *validator) annotatedMetric(at *field.Path, e *ComponentExtensionSpec) (ScaleMetric, *field.Path) {
 	for _, key := range []string{serving.AnnotationMetric, serving.AnnotationMetrics} {
 		if text, where, ok := v.lookup(at, e, key); ok {
-			v.warn(where, "is an older way to choose the metric and may be without effect; set scaleMetric of the component")
+			v.warnOnce(where, "is an older way to choose the metric; set scaleMetric of the component")
 			return ScaleMetric(text), where
 		}
 	}
 	return MetricCPU, at.Child("scaleMetric")
 }
 
-// annotatedTarget checks the target of the older annotation.
-func (v *validator) annotatedTarget(at *field.Path, e *ComponentExtensionSpec) {
+// annotatedTarget checks the target of the older annotation, if there is one.
+func (v *validator) annotatedTarget(at *field.Path, e *ComponentExtensionSpec) bool {
 	text, where, ok := v.lookup(at, e, serving.AnnotationTargetUtilization)
 	if !ok {
-		return
+		return false
 	}
-	v.warn(where, "is an older way to choose the target and may be without effect; set scaleTarget of the component")
+	if e.ScaleTarget != nil || e.AutoScaling != nil && len(e.AutoScaling.Metrics) > 0 {
+		v.warnOnce(where, "has no effect beside scaleTarget or autoScaling.metrics; remove it")
+		return true
+	}
+	v.warnOnce(where, "is an older way to choose the target; set scaleTarget of the component")
 	if target, err := strconv.Atoi(text); err != nil || target < 1 || target > 100 {
 		v.once(field.Invalid(where, text, "must be a whole number between 1 and 100; better set scaleTarget of the component"))
 	}
+	return true
 }
 
 // knativeScaling checks a component for Knative's own autoscaler, or for the HorizontalPodAutoscaler that Knative makes.
@@ -191,6 +231,7 @@ func (v *validator) keda(at *field.Path, e *ComponentExtensionSpec) {
 	if e.ScaleMetric != nil {
 		v.add(field.Invalid(at.Child("scaleMetric"), *e.ScaleMetric, "the keda autoscaler takes its metrics from autoScaling.metrics; move it there"))
 	}
+	v.toZero(at, e)
 	if e.AutoScaling == nil {
 		return
 	}

@@ -167,14 +167,14 @@ func TestValidate(t *testing.T) {
 		"a batch holds something":              {predictor("", "batcher: {maxBatchSize: 0}"), predictor("", "batcher: {maxBatchSize: 1}"), "spec.predictor.batcher.maxBatchSize", "at least 1"},
 		"a batch takes time":                   {predictor("", "batcher: {maxLatency: 0}"), predictor("", "batcher: {maxLatency: 1}"), "spec.predictor.batcher.maxLatency", "at least 1"},
 
-		"hpa scales on cpu or memory":            {predictor(standard, "scaleMetric: rps"), predictor(standard, "scaleMetric: memory"), "spec.predictor.scaleMetric", "cpu"},
+		"hpa scales on cpu or memory":            {predictor(standard, "scaleMetric: rps"), predictor(standard, "scaleMetric: memory, scaleTarget: 50"), "spec.predictor.scaleMetric", "cpu"},
 		"hpa has a target":                       {predictor(standard, "scaleMetric: cpu, scaleTarget: 0"), predictor(standard, "scaleMetric: cpu, scaleTarget: 1"), "spec.predictor.scaleTarget", "between 1 and 100"},
 		"hpa has a percentage as target":         {predictor(standard, "scaleTarget: 101"), predictor(standard, "scaleTarget: 100"), "spec.predictor.scaleTarget", "percentage"},
 		"hpa has a percentage for memory":        {predictor(standard, "scaleMetric: memory, scaleTarget: 512"), predictor(single, "scaleMetric: memory, scaleTarget: 512"), "spec.predictor.scaleTarget", "autoScaling.metrics"},
 		"hpa takes no quantity as target":        {predictor(standard, "scaleMetric: memory, scaleTarget: 2, scaleMetricType: AverageValue"), predictor(standard, "scaleMetric: memory, scaleTarget: 2, scaleMetricType: Utilization"), "spec.predictor.scaleMetricType", "autoScaling.metrics"},
 		"hpa does not scale to zero":             {predictor(standard, "minReplicas: 0"), predictor(keda, "minReplicas: 0"), "spec.predictor.minReplicas", "keda"},
 		"hpa takes resources only":               {predictor(standard, "autoScaling: {metrics: [{type: External, external: {metric: {backend: prometheus, query: q}, target: {value: 1}}}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu}}]}"), "spec.predictor.autoScaling.metrics[0].type", "keda"},
-		"an annotated metric fits the hpa":       {annotatedStandard("serving.kserve.io/metric", "rps"), annotatedStandard("serving.kserve.io/metric", "memory"), "metadata.annotations[serving.kserve.io/metric]", "cpu"},
+		"an annotated metric fits the hpa":       {annotatedStandard("serving.kserve.io/metric", "rps"), annotatedStandard("serving.kserve.io/metric", "cpu"), "metadata.annotations[serving.kserve.io/metric]", "cpu"},
 		"an annotated target is a percentage":    {annotatedStandard("serving.kserve.io/targetUtilizationPercentage", "many"), annotatedStandard("serving.kserve.io/targetUtilizationPercentage", "55"), "metadata.annotations[serving.kserve.io/targetUtilizationPercentage]", "between 1 and 100"},
 		"a metric has the field of its type":     {predictor(standard, "autoScaling: {metrics: [{type: Resource}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu}}]}"), "spec.predictor.autoScaling.metrics[0].resource", "set resource"},
 		"a metric has a type":                    {metrics("{type: Other}"), metrics("{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 5}}}"), "spec.predictor.autoScaling.metrics[0].type", "PodMetric"},
@@ -248,9 +248,9 @@ func TestValidateSettings(t *testing.T) {
 	require.Empty(t, faults)
 	faults, _ = s.Validate(v1beta1.Rules{Mode: serving.Knative, NoOCI: true})
 	requireFault(t, faults, "spec.predictor.model.storageUri", "switched off")
-	faults, _ = s.Validate(v1beta1.Rules{Mode: serving.Knative, Hosts: []string{"m." + strings.Repeat("a", 64) + ".test"}})
+	faults, _ = s.Validate(v1beta1.Rules{Mode: serving.Knative, Hosts: v1beta1.Hosts{Names: []string{"m." + strings.Repeat("a", 64) + ".test"}}})
 	requireFault(t, faults, "metadata.name", "host name")
-	faults, _ = s.Validate(v1beta1.Rules{Mode: serving.Knative, Hosts: []string{"m.example.test"}})
+	faults, _ = s.Validate(v1beta1.Rules{Mode: serving.Knative, Hosts: v1beta1.Hosts{Names: []string{"m.example.test"}}})
 	require.Empty(t, faults)
 }
 
