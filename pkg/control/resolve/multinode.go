@@ -38,7 +38,7 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 	if head == nil {
 		return invalidPredictor("spec.predictor.model.name must be %s or absent: head and workers are told about each other in that container", ServingContainer)
 	}
-	gpus := r.st.GPUResources()
+	gpus := r.gpus(runtime)
 	n, err := spread(pp, tp, requestedGPUs(head, gpus), requestedGPUs(worker, gpus), runtime.Annotations[serving.AnnotationMultiNodeExecutor])
 	if err != nil {
 		return err
@@ -160,10 +160,25 @@ func spread(pp, tp, head, worker int, executor string) (shares, error) {
 	return s, nil
 }
 
+// gpus are the resource names that count as GPUs: the known ones, the operator's, and those that service or runtime name.
+func (r *resolver) gpus(runtime *servingv1alpha1.ServingRuntimeSpec) []string {
+	list := r.st.GPUResources()
+	for _, annotations := range []map[string]string{r.svc.Annotations, runtime.Annotations} {
+		if text, ok := annotations[serving.AnnotationGPUResourceTypes]; ok {
+			more, _ := serving.ExtraGPUResources(nil, text) // which admission refuses where it is no list
+			list = append(list, more...)
+		}
+	}
+	return list
+}
+
+// requestedGPUs are the GPUs of a container. A limit without a request is a request to Kubernetes too.
 func requestedGPUs(c *corev1.Container, gpus []string) int {
-	for _, g := range gpus {
-		if q, ok := c.Resources.Requests[corev1.ResourceName(g)]; ok && !q.IsZero() {
-			return int(max(min(q.Value(), maxGPUs), 0))
+	for _, have := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+		for _, g := range gpus {
+			if q, ok := have[corev1.ResourceName(g)]; ok && !q.IsZero() {
+				return int(max(min(q.Value(), maxGPUs), 0))
+			}
 		}
 	}
 	return 0

@@ -33,7 +33,11 @@ func (r *resolver) scale(c *plan.Component, ext *servingv1beta1.ComponentExtensi
 	if !slices.Contains(serving.AutoscalerClasses(), c.Scale.Class) {
 		return unsupported("annotation %s has the unknown value %q: use %s", serving.AnnotationAutoscalerClass, class, list(serving.AutoscalerClasses()))
 	}
-	d.Chosen = fmt.Sprintf("%s, %d to %d pods", c.Scale.Class, max(minReplicas(c.Scale.Min), 1), max(c.Scale.Max, minReplicas(c.Scale.Min), 1))
+	least := minReplicas(c.Scale.Min)
+	if c.Scale.Class == serving.AutoscalerHPA {
+		least = max(least, 1)
+	}
+	d.Chosen = fmt.Sprintf("%s, %d to %d pods", c.Scale.Class, least, max(c.Scale.Max, least))
 	if c.Scale.Class == serving.AutoscalerExternal || c.Scale.Class == serving.AutoscalerNone {
 		d.Chosen = string(c.Scale.Class)
 	}

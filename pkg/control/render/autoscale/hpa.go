@@ -69,7 +69,7 @@ func hpa(c *plan.Component, meta metav1.ObjectMeta) *autoscalingv2.HorizontalPod
 }
 
 func metrics(s *plan.Scale) []autoscalingv2.MetricSpec {
-	if s.AutoScaling != nil {
+	if s.AutoScaling != nil && len(s.AutoScaling.Metrics) > 0 {
 		var list []autoscalingv2.MetricSpec
 		for i := range s.AutoScaling.Metrics {
 			if m := s.AutoScaling.Metrics[i].Resource; m != nil {

@@ -116,8 +116,11 @@ func triggers(p *plan.Plan, c *plan.Component, st *settings.Settings) []soTrigge
 }
 
 func resourceTrigger(m *servingv1beta1.ResourceMetric) soTrigger {
-	value := "0"
-	switch m.Target.Type {
+	value, kind := "0", m.Target.Type
+	if kind == "" {
+		kind = servingv1beta1.UtilizationTarget
+	}
+	switch kind {
 	case servingv1beta1.AverageValueTarget:
 		value = original(m.Target.AverageValue)
 	case servingv1beta1.ValueTarget:
@@ -130,7 +133,7 @@ func resourceTrigger(m *servingv1beta1.ResourceMetric) soTrigger {
 			value = strconv.Itoa(defaultCPU)
 		}
 	}
-	return soTrigger{Type: string(m.Name), MetricType: string(m.Target.Type), Metadata: map[string]string{"value": value}}
+	return soTrigger{Type: string(m.Name), MetricType: string(kind), Metadata: map[string]string{"value": value}}
 }
 
 // original is a quantity as the user wrote it.
