@@ -125,12 +125,21 @@ func (w *world) decideGraph(t *tenant) (*plan.Plan, error) {
 
 // isPure plans twice, with what was read in another order: nothing but the same plan and objects may come of it.
 func (w *world) isPure(t *tenant) error {
-	if t.graph != nil || t.plan == nil {
+	if t.graph != nil {
 		return nil
 	}
 	snap, err := w.snapshotOf(t)
 	if err != nil {
 		return err
+	}
+	if t.plan == nil {
+		slices.Reverse(snap.Runtimes)
+		slices.Reverse(snap.ClusterRuntimes)
+		slices.Reverse(snap.StorageContainers)
+		if _, err := resolve.Service(snap, w.settings); err == nil || err.Error() != t.stopped.Error() {
+			return fmt.Errorf("the order of reading shows: %v, then %v", t.stopped, err) //nolint:errorlint // two texts, for people
+		}
+		return nil
 	}
 	before := text(snap)
 	first, err := resolve.Service(snap, w.settings)

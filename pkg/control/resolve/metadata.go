@@ -24,18 +24,21 @@ func layers(lowestFirst ...map[string]string) map[string]string {
 	return merged
 }
 
-// labels of a component: runtime, service, component, and what we select by.
+// labels of a component: runtime, service, component, and what we select by. What the operator keeps from children is left out.
 func (r *resolver) labels(role serving.ComponentRole, runtime, service, component map[string]string) map[string]string {
-	return layers(runtime, service, component, map[string]string{
+	return layers(plan.Without(layers(runtime, service, component), r.st.Service.LabelsNotKept), map[string]string{
 		serving.LabelInferenceService: r.svc.Name,
 		serving.LabelComponent:        string(role),
 	})
 }
 
-// annotations of a component: runtime, service and our own, component. What must not reach pods is left out of each.
+// annotations of a component: runtime, service and our own, component. What must not reach pods is left out of each: what the operator
+// keeps from them, and what tells the controller itself what to do.
 func (r *resolver) annotations(runtime, own, component map[string]string) map[string]string {
 	drop := r.st.DisallowedAnnotations()
-	return layers(plan.Without(runtime, drop), plan.Without(r.svc.Annotations, drop), own, plan.Without(component, drop))
+	merged := layers(plan.Without(runtime, drop), plan.Without(r.svc.Annotations, drop), own, plan.Without(component, drop))
+	maps.DeleteFunc(merged, func(key, _ string) bool { return strings.HasPrefix(key, serving.OwnPrefix) })
+	return merged
 }
 
 // internal are the annotations by which a pod template tells pod admission what to add.

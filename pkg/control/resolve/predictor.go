@@ -5,6 +5,7 @@ package resolve
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +81,9 @@ func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, err
 
 // finish decides what every component has alike: scaling, Knative traffic, storage access.
 func (r *resolver) finish(c *plan.Component, ext *servingv1beta1.ComponentExtensionSpec) error {
+	if err := checkContainers(c); err != nil {
+		return err
+	}
 	r.credentials(c)
 	c.Storage.Writable = c.Annotations[serving.AnnotationStorageReadOnly] == "false"
 	if err := r.scale(c, ext); err != nil {
@@ -87,6 +91,36 @@ func (r *resolver) finish(c *plan.Component, ext *servingv1beta1.ComponentExtens
 	}
 	if r.plan.Mode != serving.Standard {
 		r.knative(c, ext)
+	}
+	return nil
+}
+
+// checkContainers refuses what the API server would, and later: names that are there twice, and a volume of the user's where a model goes.
+func checkContainers(c *plan.Component) error {
+	seen := map[string]bool{}
+	for _, list := range [][]corev1.Container{c.Pod.InitContainers, c.Pod.Containers} {
+		for i := range list {
+			if name := list[i].Name; seen[name] {
+				return unsupported("the pod of the %s has two containers called %q: give one another name", c.Role, name)
+			}
+			seen[list[i].Name] = true
+		}
+	}
+	for i := range c.Pod.Containers {
+		one := &c.Pod.Containers[i]
+		if one.Name != ServingContainer && one.Name != TransformerContainer {
+			continue
+		}
+		for _, m := range one.VolumeMounts {
+			if m.Name == handoff.ProvisionVolume || m.Name == handoff.PVCSourceVolume {
+				continue // the model's own volume, which the user may describe
+			}
+			for _, s := range c.Storage.Sources {
+				if path.Clean(m.MountPath) == s.Path {
+					return unsupported("container %s of the %s mounts volume %s at %s, where the model goes: mount it elsewhere, or take the model's source away", one.Name, c.Role, m.Name, s.Path)
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -175,6 +209,8 @@ func (r *resolver) assemble(runtime *candidate, spec *servingv1beta1.PredictorSp
 	}
 	meta := r.svc.ObjectMeta
 	meta.Labels = labels
+	// The annotation was written when the service was made, and the format may have changed since.
+	meta.Annotations = layers(meta.Annotations, map[string]string{serving.AnnotationModelFormat: spec.Model.ModelFormat.Name})
 	if err := fillIn(&main, meta); err != nil {
 		return corev1.PodSpec{}, invalidPredictor("%s: %v", runtime.label(), err)
 	}
@@ -201,15 +237,38 @@ func (r *resolver) assemble(runtime *candidate, spec *servingv1beta1.PredictorSp
 		}
 		containers = append(containers, *transformer)
 	}
-	for _, more := range [][]corev1.Container{runtime.spec.Containers, spec.Containers} {
-		for i := range more {
-			if n := more[i].Name; n != ServingContainer && n != TransformerContainer {
-				containers = append(containers, *more[i].DeepCopy())
+	more, err := sidecars(runtime.spec.Containers, spec.Containers)
+	if err != nil {
+		return corev1.PodSpec{}, invalidPredictor("%v", err)
+	}
+	pod.Containers = append(containers, more...)
+	return pod, nil
+}
+
+// sidecars are the further containers: the runtime's, each merged with the service's of the same name, then the rest of the service's.
+func sidecars(runtime, service []corev1.Container) ([]corev1.Container, error) {
+	var all []corev1.Container
+	special := func(c *corev1.Container) bool { return c.Name == ServingContainer || c.Name == TransformerContainer }
+	for i := range runtime {
+		if special(&runtime[i]) {
+			continue
+		}
+		c := *runtime[i].DeepCopy()
+		if own := findContainer(service, c.Name); own != nil {
+			merged, err := mergeContainer(c, servingv1beta1.Container(*own))
+			if err != nil {
+				return nil, err
 			}
+			c = merged
+		}
+		all = append(all, c)
+	}
+	for i := range service {
+		if !special(&service[i]) && findContainer(runtime, service[i].Name) == nil {
+			all = append(all, *service[i].DeepCopy())
 		}
 	}
-	pod.Containers = containers
-	return pod, nil
+	return all, nil
 }
 
 // customPredictor is a pod of the user's own.

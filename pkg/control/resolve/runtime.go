@@ -56,6 +56,7 @@ func serverType(name string, annotations map[string]string) string {
 	return ""
 }
 
+// candidates are all runtimes in reach, those of the namespace first, each scope by name: no message depends on the order of reading.
 func (r *resolver) candidates() []candidate {
 	all := make([]candidate, 0, len(r.snap.Runtimes)+len(r.snap.ClusterRuntimes))
 	for i := range r.snap.Runtimes {
@@ -66,6 +67,9 @@ func (r *resolver) candidates() []candidate {
 		rt := &r.snap.ClusterRuntimes[i]
 		all = append(all, candidate{rt.Name, true, serverType(rt.Name, rt.Annotations), rt.CreationTimestamp.Time, &rt.Spec})
 	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(btoi(a.cluster), btoi(b.cluster)), cmp.Compare(a.name, b.name))
+	})
 	return all
 }
 
@@ -314,12 +318,22 @@ func list[T ~string](items []T) string {
 
 // near offers the known name that looks most like the one that was written.
 func near(name string, cs []candidate) string {
+	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "")) }
+	best, distance := "", 3
 	for _, c := range cs {
-		if strings.Contains(c.name, name) || strings.Contains(name, c.name) || strings.EqualFold(strings.ReplaceAll(c.name, "-", ""), strings.ReplaceAll(name, "-", "")) {
-			return fmt.Sprintf(" (did you mean %s?)", c.name)
+		if d := spelling.Edits(plain(c.name), plain(name)); d < distance && d < len(c.name)/2 {
+			best, distance = c.name, d
 		}
 	}
-	return ""
+	for _, c := range cs {
+		if best == "" && (strings.Contains(c.name, name) || strings.Contains(name, c.name)) {
+			best = c.name
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
 // nearFormat offers the format of a runtime that looks most like the one that was written; none where it is one of theirs.

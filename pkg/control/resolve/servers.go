@@ -49,7 +49,7 @@ func serverDefaults(kind, service string, model *servingv1beta1.ModelSpec, hasMo
 		if p := *model.ProtocolVersion; p == serving.ProtocolV2 || p == serving.ProtocolGRPCV2 {
 			labels[serving.LabelServiceEnvelope] = "kservev2"
 		}
-		c.Env = append(c.Env, corev1.EnvVar{Name: handoff.EnvTorchServeProtocolVersion, Value: string(*model.ProtocolVersion)})
+		plan.AddEnv(c, handoff.EnvTorchServeProtocolVersion, string(*model.ProtocolVersion))
 	case tritonserver:
 		orElse(serving.ProtocolV2)
 		if !hasModel {

@@ -36,6 +36,11 @@ func (r *resolver) modelStorage(spec *servingv1beta1.PredictorSpec) (plan.Storag
 	case model.Storage != nil:
 		if uri == "" {
 			uri = plan.SchemePlaceholder + "://" + strings.TrimPrefix(text(model.Storage.Path), "/")
+			if err := r.snap.CheckStorageContainer(container); err != nil {
+				return plan.Storage{}, unsupported("%v", err)
+			}
+		} else if _, _, err := r.accept(uri, container); err != nil {
+			return plan.Storage{}, err
 		}
 		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: serving.Predictor, Chosen: modelref.Redact(uri), Why: "spec.predictor.model.storage: scheme, bucket and credentials come from the secret " + r.st.Credentials.StorageSpecSecret + " or from storage.parameters"})
 		return plan.Storage{Sources: []plan.Source{{URI: uri, Path: plan.ModelPath}}, Spec: model.Storage, Container: container}, nil
@@ -75,8 +80,9 @@ func (r *resolver) oneSource(role serving.ComponentRole, where, uri, container s
 
 func (r *resolver) manySources(role serving.ComponentRole, many []servingv1beta1.StorageURI, container string, spec *servingv1beta1.ModelStorageSpec) (plan.Storage, error) {
 	s := plan.Storage{Inline: true, Spec: spec}
+	taken := map[string]string{}
 	for i, u := range many {
-		how, name, err := r.accept(u.URI, container)
+		how, _, err := r.accept(u.URI, container)
 		if err != nil {
 			return plan.Storage{}, err
 		}
@@ -87,27 +93,57 @@ func (r *resolver) manySources(role serving.ComponentRole, many []servingv1beta1
 		if !path.IsAbs(target) || path.Clean(target) == "/" || strings.Contains(target, "..") {
 			return plan.Storage{}, unsupported("spec.%s.storageUris[%d].mountPath %q must be an absolute path below the root, without ..", role, i, u.MountPath)
 		}
-		if name != "" && s.Container == "" {
-			s.Container = name
+		target = path.Clean(target)
+		kind := "a download"
+		if !isDownload(u.URI, r.st) {
+			kind = modelref.Redact(u.URI)
 		}
-		s.Sources = append(s.Sources, plan.Source{URI: u.URI, Path: path.Clean(target)})
+		if other, ok := taken[target]; ok && (other != "a download" || kind != other) {
+			return plan.Storage{}, unsupported("spec.%s.storageUris[%d].mountPath %q is taken by another entry: give each its own", role, i, target)
+		}
+		taken[target] = kind
+		s.Sources = append(s.Sources, plan.Source{URI: u.URI, Path: target})
 		r.decide(plan.Decision{Subject: plan.SubjectStorage, Role: role, Chosen: modelref.Redact(u.URI) + " at " + target, Why: fmt.Sprintf("spec.%s.storageUris[%d]; %s", role, i, how)})
 	}
-	if name := s.Container; name != "" && downloads(s.Sources) > 1 && !r.bringsMany(name) {
-		return plan.Storage{}, unsupported("spec.%s.storageUris lists several sources, but ClusterStorageContainer %q brings one at a time: set its supportsMultiModelDownload to true, or name another in storageContainerName", role, name)
-	}
-	return s, nil
+	var err error
+	s.Container, err = r.containerOfAll(role, downloads(s.Sources, r.st), container)
+	return s, err
 }
 
-// downloads counts the sources that an init container has to fetch.
-func downloads(sources []plan.Source) int {
-	n := 0
+// containerOfAll is the ClusterStorageContainer whose one init container brings all downloads; empty for the operator's storage initializer.
+func (r *resolver) containerOfAll(role serving.ComponentRole, uris []string, named string) (string, error) {
+	if len(uris) == 0 {
+		return "", nil
+	}
+	name := named
+	if named == "" {
+		found, clash := r.snap.StorageContainerOfAll(uris)
+		if clash != "" {
+			return "", unsupported("spec.%s.storageUris needs several ClusterStorageContainers, and a pod has one storage initializer: %s", role, clash)
+		}
+		name = found
+	}
+	if name != "" && len(uris) > 1 && !r.bringsMany(name) {
+		return "", unsupported("spec.%s.storageUris lists several sources, but ClusterStorageContainer %q brings one at a time: set its supportsMultiModelDownload to true, or name another in storageContainerName", role, name)
+	}
+	return name, nil
+}
+
+// isDownload tells what an init container has to fetch from what is mounted or runs beside the server.
+func isDownload(uri string, st *settings.Settings) bool {
+	scheme, _, _ := strings.Cut(uri, "://")
+	isImage := scheme == "oci" || strings.HasPrefix(scheme, "oci+")
+	return scheme != "pvc" && (!isImage || st.Storage.OCI() == settings.OCIDisabled)
+}
+
+func downloads(sources []plan.Source, st *settings.Settings) []string {
+	var uris []string
 	for _, s := range sources {
-		if !strings.HasPrefix(s.URI, "pvc://") && !strings.HasPrefix(s.URI, "oci") {
-			n++
+		if isDownload(s.URI, st) {
+			uris = append(uris, s.URI)
 		}
 	}
-	return n
+	return uris
 }
 
 func (r *resolver) bringsMany(name string) bool {
@@ -168,7 +204,7 @@ func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err err
 
 // credentials says what the download of a component's models is authorised by. It decides nothing: pod admission looks at the same places.
 func (r *resolver) credentials(c *plan.Component) {
-	if downloads(c.Storage.Sources) == 0 {
+	if len(downloads(c.Storage.Sources, r.st)) == 0 {
 		return
 	}
 	d := plan.Decision{Subject: plan.SubjectCredentials, Role: c.Role, Chosen: "none"}
@@ -200,8 +236,19 @@ func (r *resolver) credentials(c *plan.Component) {
 		d.Chosen, d.Why = "secrets "+strings.Join(list, ", "), "service account "+account+" lists them"
 	case sa.Annotations[serving.AnnotationEKSRoleARN] != "":
 		d.Chosen, d.Why = "role "+sa.Annotations[serving.AnnotationEKSRoleARN], "annotation "+serving.AnnotationEKSRoleARN+" of service account "+account
+	case hasS3Settings(sa.Annotations):
+		d.Chosen, d.Why = "no keys, S3 settings only", "annotations "+serving.AnnotationS3Endpoint+" and the like of service account "+account
 	default:
 		d.Why = "service account " + account + " lists no secrets, so only public sources can be read"
 	}
 	r.decide(d)
+}
+
+func hasS3Settings(annotations map[string]string) bool {
+	for key := range annotations {
+		if strings.HasPrefix(key, serving.GroupName+"/s3-") {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,8 @@ package podspec
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,8 +37,10 @@ func credentialsOf(account string, pod *corev1.PodSpec, c *corev1.Container, sec
 	if !ok {
 		return nil
 	}
-	if _, ok := sa.Annotations[serving.AnnotationEKSRoleARN]; ok {
-		s3Env(c, "", sa.Annotations, nil, in.st)
+	_, role := sa.Annotations[serving.AnnotationEKSRoleARN]
+	stored := slices.ContainsFunc(slices.Collect(maps.Keys(sa.Annotations)), func(key string) bool { return strings.HasPrefix(key, serving.GroupName+"/s3-") })
+	if role || stored {
+		s3Env(c, s3Secret{}, sa.Annotations, in.st)
 	}
 	list := []string{secret}
 	if secret == "" {
@@ -50,17 +54,17 @@ func credentialsOf(account string, pod *corev1.PodSpec, c *corev1.Container, sec
 		if !ok {
 			return fmt.Errorf("secret %q, named by service account %q or by the pod, does not exist", name, account)
 		}
-		secretCredentials(pod, c, &s, in.st)
+		secretCredentials(pod, c, &s, sa.Annotations, in.st)
 	}
 	return nil
 }
 
-// secretCredentials tells by its keys what a secret is for; the first match decides.
-func secretCredentials(pod *corev1.PodSpec, c *corev1.Container, s *corev1.Secret, st *settings.Settings) {
+// secretCredentials tells by its keys what a secret is for; the first match decides. What it leaves open the service account may say.
+func secretCredentials(pod *corev1.PodSpec, c *corev1.Container, s *corev1.Secret, account map[string]string, st *settings.Settings) {
 	has := func(key string) bool { _, ok := s.Data[key]; return ok }
 	switch gcs := st.Credentials.GCS.CredentialFile; {
 	case has(st.Credentials.S3.SecretAccessKeyName):
-		s3Env(c, s.Name, s.Annotations, s.Data, st)
+		s3Env(c, s3Secret{s.Name, s.Annotations, s.Data}, account, st)
 	case has(gcs):
 		mountSecret(pod, c, handoff.GCSVolume, s.Name, handoff.GCSCredentialDir)
 		putEnv(c, corev1.EnvVar{Name: handoff.EnvGCSCredentials, Value: handoff.GCSCredentialDir + gcs})
@@ -108,19 +112,30 @@ func azureEnv(c *corev1.Container, s *corev1.Secret) {
 	}
 }
 
-// s3Env describes an S3 store: each value from the annotations, else from the secret, else from the operator.
-func s3Env(c *corev1.Container, secret string, annotations map[string]string, data map[string][]byte, st *settings.Settings) {
+// s3Secret is what a secret says about an S3 store.
+type s3Secret struct {
+	name        string
+	annotations map[string]string
+	data        map[string][]byte
+}
+
+// s3Env describes an S3 store: each value from the annotations of the secret, else from its data, else from the annotations of the
+// service account, else from the operator.
+func s3Env(c *corev1.Container, secret s3Secret, account map[string]string, st *settings.Settings) {
 	conf := &st.Credentials.S3
-	if secret != "" {
-		putEnv(c, fromSecret(handoff.EnvAWSAccessKeyID, secret, conf.AccessKeyIDName))
-		putEnv(c, fromSecret(handoff.EnvAWSSecretAccessKey, secret, conf.SecretAccessKeyName))
+	if secret.name != "" {
+		putEnv(c, fromSecret(handoff.EnvAWSAccessKeyID, secret.name, conf.AccessKeyIDName))
+		putEnv(c, fromSecret(handoff.EnvAWSSecretAccessKey, secret.name, conf.SecretAccessKeyName))
 	}
 	value := func(annotation, key, operator string) string {
-		if v, ok := annotations[annotation]; ok {
+		if v, ok := secret.annotations[annotation]; ok {
 			return v
 		}
-		if v, ok := data[key]; ok {
+		if v, ok := secret.data[key]; ok {
 			return string(v)
+		}
+		if v, ok := account[annotation]; ok {
+			return v
 		}
 		return operator
 	}

@@ -48,7 +48,7 @@ func Inject(pod *corev1.Pod, a Admission) error {
 	}
 	injectMetrics(pod, a.Settings)
 	if uri := pod.Annotations[serving.AnnotationInternalSourceURI]; isOCI(uri) && a.Settings.Storage.OCI() != settings.OCIDisabled {
-		if err := addOCI(&pod.Spec, a.Settings, []plan.Source{{URI: uri, Path: plan.ModelPath}}); err != nil {
+		if err := addOCI(&pod.Spec, a.Settings, []plan.Source{{URI: uri, Path: plan.ModelPath}}, a.Namespace); err != nil {
 			return fmt.Errorf("add the model image: %w", err)
 		}
 	}

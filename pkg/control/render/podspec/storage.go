@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,6 +107,7 @@ type fetch struct {
 	sources      []plan.Source
 	mount        corev1.VolumeMount
 	container    string // the named ClusterStorageContainer
+	decided      bool   // the planner has chosen the container; an empty one is none
 	annotations  map[string]string
 	namespace    string
 	spec         *storageSpec
@@ -130,19 +132,18 @@ func addInitializer(pod *corev1.PodSpec, f fetch, st *settings.Settings, around 
 		c.Args = append(c.Args, s.URI, s.Path)
 	}
 	bundle, mountPath := caBundle(&c, f.namespace, st)
-	overlay, err := around.StorageContainer(f.container, first)
+	overlay := around.NamedStorageContainer(f.container)
+	if !f.decided {
+		var err error
+		if overlay, err = around.StorageContainer(f.container, first); err != nil {
+			return err
+		}
+	}
+	c, err := layOver(c, overlay)
 	if err != nil {
 		return err
 	}
-	if c, err = layOver(c, overlay); err != nil {
-		return err
-	}
-	if bundle != "" {
-		plan.AddEnv(&c, handoff.EnvCABundleConfigMap, bundle)
-		plan.AddEnv(&c, handoff.EnvCABundleMountPoint, mountPath)
-		addVolume(pod, configMapVolume(handoff.CABundleVolume, bundle, false))
-		addMount(&c, corev1.VolumeMount{Name: handoff.CABundleVolume, MountPath: mountPath, ReadOnly: true})
-	}
+	mountBundle(pod, &c, bundle, mountPath)
 	plan.AddEnv(&c, handoff.EnvHFHubEnableTransfer, "1")
 	plan.AddEnv(&c, handoff.EnvHFXetHighPerformance, "1")
 	plan.AddEnv(&c, handoff.EnvHFXetConcurrentRangeGet, "8")
@@ -186,6 +187,17 @@ func caBundle(c *corev1.Container, namespace string, st *settings.Settings) (nam
 	return name, mountPath
 }
 
+// mountBundle gives a container the certificate authorities of a ConfigMap.
+func mountBundle(pod *corev1.PodSpec, c *corev1.Container, configMap, mountPath string) {
+	if configMap == "" {
+		return
+	}
+	plan.AddEnv(c, handoff.EnvCABundleConfigMap, configMap)
+	plan.AddEnv(c, handoff.EnvCABundleMountPoint, mountPath)
+	addVolume(pod, configMapVolume(handoff.CABundleVolume, configMap, false))
+	addMount(c, corev1.VolumeMount{Name: handoff.CABundleVolume, MountPath: mountPath, ReadOnly: true})
+}
+
 // layOver lays the container of a ClusterStorageContainer over ours: its image, resources and variables win.
 func layOver(c corev1.Container, overlay *servingv1alpha1.ClusterStorageContainer) (corev1.Container, error) {
 	if overlay == nil {
@@ -227,8 +239,7 @@ func expandSources(pod *corev1.PodSpec, p *plan.Plan, c *plan.Component, st *set
 			images = append(images, s)
 		case isClaim:
 			claim, sub, _ := strings.Cut(claim, "/")
-			volume := names.Volume(s.Path, claimVolume)
-			addVolume(pod, claimSource(volume, claim, false))
+			volume := volumeAt(pod, s.Path, claimVolume, claimSource("", claim, false))
 			for _, t := range to {
 				addMount(t, corev1.VolumeMount{Name: volume, MountPath: s.Path, SubPath: sub, ReadOnly: !c.Storage.Writable})
 			}
@@ -241,13 +252,12 @@ func expandSources(pod *corev1.PodSpec, p *plan.Plan, c *plan.Component, st *set
 		if err != nil {
 			return err
 		}
-		volume := names.Volume(root, modelVolume)
-		addVolume(pod, emptyDir(volume))
+		volume := volumeAt(pod, root, modelVolume, emptyDir(""))
 		for _, t := range to {
 			addMount(t, corev1.VolumeMount{Name: volume, MountPath: root, ReadOnly: !c.Storage.Writable})
 		}
 		f := fetch{
-			sources: fetched, mount: corev1.VolumeMount{Name: volume, MountPath: root}, container: c.Storage.Container,
+			sources: fetched, mount: corev1.VolumeMount{Name: volume, MountPath: root}, container: c.Storage.Container, decided: true,
 			annotations: c.Annotations, namespace: p.Owner.Namespace, confidential: confidential(c.Annotations),
 		}
 		if s := c.Storage.Spec; s != nil && s.StorageKey != nil && s.Parameters != nil {
@@ -258,9 +268,23 @@ func expandSources(pod *corev1.PodSpec, p *plan.Plan, c *plan.Component, st *set
 		}
 	}
 	if len(images) > 0 {
-		return addOCI(pod, st, images)
+		return addOCI(pod, st, images, p.Owner.Namespace)
 	}
 	return nil
+}
+
+// volumeAt adds a volume that is named after the path where it is mounted, and returns the name. Where another volume has the name
+// already, a hash of the path tells them apart.
+func volumeAt(pod *corev1.PodSpec, at, fallback string, v corev1.Volume) string {
+	v.Name = names.Volume(at, fallback)
+	for i := range pod.Volumes {
+		if pod.Volumes[i].Name == v.Name && !reflect.DeepEqual(pod.Volumes[i], v) {
+			v.Name = names.Fit(v.Name + "-" + names.ModelKey(at)[:8])
+			break
+		}
+	}
+	addVolume(pod, v)
+	return v.Name
 }
 
 // commonParent is the deepest folder that holds every target.
