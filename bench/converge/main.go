@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command converge measures what the control plane costs: it starts an API server with controller and webhook, creates many
-// InferenceServices, makes them ready, and then resyncs, restarts, changes and deletes them. For each phase it counts processor time of
-// the controller and the webhook, and the controller's requests by verb and kind, from the server's audit log.
+// InferenceServices, makes them ready, and then resyncs, restarts, touches, changes and deletes them. For each phase it counts processor
+// time of the controller and the webhook, the controller's passes, and its requests by verb and kind, from the server's audit log. Beside
+// all those services, single ones are changed, and the time from each change to the controller's last write for it is told.
 //
-//	go run ./bench/converge [-n 500] [-json FILE]
+//	go run ./bench/converge [-n 500] [-shape single|mixed] [-json FILE]
 //
-// Called by: make bench-cluster.
+// Called by: make bench-cluster, make bench-control.
 // Next: pkg/testkit/cluster.
 package main
 
@@ -18,8 +19,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,7 +33,11 @@ import (
 type options struct {
 	n       int
 	workers int
+	shape   string
+	until   string
 	json    string
+	// profiles is a folder that gets a processor profile of the controller from each phase.
+	profiles string
 }
 
 func main() {
@@ -37,7 +45,10 @@ func main() {
 	var o options
 	flag.IntVar(&o.n, "n", 500, "how many InferenceServices")
 	flag.IntVar(&o.workers, "workers", 8, "how many requests the bench sends at a time")
+	flag.StringVar(&o.shape, "shape", "single", "what the services look like: single is one shape with small variations, mixed is many shapes")
+	flag.StringVar(&o.until, "until", "", "last phase to measure, by the beginning of its name; default: all")
 	flag.StringVar(&o.json, "json", "", "file that gets the measurements too")
+	flag.StringVar(&o.profiles, "profiles", "", "folder that gets a processor profile of the controller from each phase, and of its memory at the end of each")
 	flag.Parse()
 	err := run(ctx, o, os.Stdout, os.Stderr)
 	stop()
@@ -51,14 +62,26 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if o.n < 1 {
 		return errors.New("-n: at least one service is needed")
 	}
+	looks, ok := shapes()[o.shape]
+	if !ok {
+		return fmt.Errorf("-shape: %q is none of %s", o.shape, strings.Join(slices.Sorted(maps.Keys(shapes())), ", "))
+	}
 	began := time.Now()
-	c, err := cluster.Open(ctx, cluster.Options{NoOptional: true})
+	opening, err := looks.options()
+	if err != nil {
+		return err
+	}
+	p, err := newProfiler(ctx, o.profiles, &opening)
+	if err != nil {
+		return err
+	}
+	c, err := cluster.Open(ctx, opening)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	fmt.Fprintf(progress, "API server, webhook and controller run after %.1f s\n", time.Since(began).Seconds())
-	b := &bench{cluster: c, options: o, namespace: "bench"}
+	b := &bench{cluster: c, options: o, shape: looks, profiler: p, namespace: "bench"}
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
@@ -70,8 +93,13 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		}
 		fmt.Fprintf(progress, "%s: %.1f s\n", p.name, result.Seconds)
 		phases = append(phases, result)
+		if o.until != "" && strings.HasPrefix(p.name, o.until) {
+			break
+		}
 	}
-	report := &report{Services: o.n, Objects: b.objects, Components: b.components, Phases: phases}
+	report := &report{
+		Shape: o.shape, About: looks.about, Services: o.n, Created: b.created, Objects: b.objects, Components: b.components, Phases: phases, Change: b.latencies,
+	}
 	if err := report.print(out); err != nil {
 		return err
 	}

@@ -6,7 +6,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kserve-go/kserve-go/pkg/testkit/cluster"
@@ -27,6 +30,8 @@ type phase struct {
 	Failed map[string]int `json:"failed,omitempty"`
 	Events int            `json:"events"`
 	Leases int            `json:"leases"`
+	// Passes are the controller's over services.
+	Passes int `json:"passes"`
 }
 
 func sum(m map[string]int) int {
@@ -41,10 +46,10 @@ func sum(m map[string]int) int {
 type usage struct {
 	controller, webhook time.Duration
 	pid                 int
-	requests            int
+	requests, passes    int
 }
 
-func (b *bench) usage() (usage, error) {
+func (b *bench) usage(ctx context.Context) (usage, error) {
 	var u usage
 	var err error
 	if u.controller, err = b.cluster.Controller.CPU(); err != nil {
@@ -54,7 +59,11 @@ func (b *bench) usage() (usage, error) {
 		return u, err
 	}
 	requests, err := b.cluster.Requests(cluster.ControllerAccount)
+	if err != nil {
+		return u, err
+	}
 	u.pid, u.requests = b.cluster.Controller.PID(), len(requests)
+	u.passes, err = b.passes(ctx)
 	return u, err
 }
 
@@ -63,10 +72,11 @@ func (b *bench) measure(ctx context.Context, s step) (phase, error) {
 	p := phase{Name: s.name, Writes: map[string]int{}, Reads: map[string]int{}, Failed: map[string]int{}}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	before, err := b.usage()
+	before, err := b.usage(ctx)
 	if err != nil {
 		return p, err
 	}
+	profiled := b.profiler.begin(ctx, s.name)
 	start := time.Now()
 	if err := s.act(ctx); err != nil {
 		return p, err
@@ -87,18 +97,22 @@ func (b *bench) measure(ctx context.Context, s step) (phase, error) {
 	if err := b.quiet(ctx); err != nil {
 		return p, err
 	}
-	after, err := b.usage()
+	after, err := b.usage(ctx)
 	if err != nil {
 		return p, err
 	}
 	if after.pid != before.pid {
-		before.controller = 0 // it was started again
+		before.controller, before.passes = 0, 0 // it was started again
 	}
 	p.ControllerCPU, p.WebhookCPU = (after.controller - before.controller).Seconds(), (after.webhook - before.webhook).Seconds()
 	if p.ControllerRSS, err = b.cluster.Controller.RSS(); err != nil {
 		return p, err
 	}
 	if p.WebhookRSS, err = b.cluster.Webhook.RSS(); err != nil {
+		return p, err
+	}
+	p.Passes = after.passes - before.passes
+	if err := profiled(); err != nil {
 		return p, err
 	}
 	requests, err := b.cluster.Requests(cluster.ControllerAccount)
@@ -139,6 +153,42 @@ func (p *phase) add(requests []cluster.Request) time.Time {
 		}
 	}
 	return last
+}
+
+// passes reads the controller's own count.
+func (b *bench) passes(ctx context.Context) (int, error) {
+	text, err := fetch(ctx, "http://"+b.cluster.Controller.Metrics+"/metrics")
+	if err != nil {
+		return 0, fmt.Errorf("read the controller's metrics: %w", err)
+	}
+	n := 0.0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, `controller_runtime_reconcile_total{controller="inferenceservice"`) {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:]), 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the controller's metrics: %w", err)
+		}
+		n += value
+	}
+	return int(n), nil
+}
+
+func fetch(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was only read
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", url, resp.Status)
+	}
+	return io.ReadAll(resp.Body)
 }
 
 // quiet waits until the controller has not written for a while.

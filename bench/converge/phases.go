@@ -32,9 +32,13 @@ const (
 type bench struct {
 	cluster   *cluster.Cluster
 	options   options
+	shape     shape
+	profiler  *profiler
 	namespace string
-	// objects are what the services need until they are ready, components the parts that they have.
-	objects, components int
+	// objects are those that the services have when they are ready, components the workloads among them. created are the objects after
+	// the first phase, before anything is ready.
+	created, objects, components int
+	latencies                    *latencies
 }
 
 // step is one thing that is measured.
@@ -58,62 +62,29 @@ func (b *bench) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	for i := range b.options.n {
-		// A Deployment, a Service and an autoscaler for each component, and an Ingress.
-		b.components += components(i)
-		b.objects += 1 + 3*components(i)
-	}
 	return b.cluster.MakeNamespace(ctx, b.namespace)
 }
 
+// Names of the phases that the targets speak of.
+const (
+	phaseCreate  = "create"
+	phaseReady   = "make ready"
+	phaseResync  = "resync: the operator's settings are written again"
+	phaseRestart = "restart of the controller"
+	phaseTouch   = "touch: an annotation that no object carries, on every service"
+)
+
 func (b *bench) phases() []step {
 	return []step{
-		{"create", b.create, func(context.Context) (bool, error) {
-			return b.count("Deployment", "Service", "HorizontalPodAutoscaler") >= b.objects-b.options.n, nil
-		}},
-		{"make ready", b.makeReady, b.allReady},
-		{"resync: the operator's settings are written again", b.touchSettings, nil},
-		{"restart of the controller", b.cluster.Controller.Restart, nil},
-		{"a label on every service", b.label, nil},
-		{"another storageUri in every service", b.change, b.allReady},
+		{phaseCreate, b.create, b.allSeen},
+		{phaseReady, b.makeReady, b.allReady},
+		{phaseResync, b.touchSettings, nil},
+		{phaseRestart, b.cluster.Controller.Restart, nil},
+		{phaseTouch, b.touch, nil},
+		{"label that pods carry, on every service", b.label, nil},
+		{"another model in every service", b.change, b.allReady},
+		{"another model in one service after the other", b.changeSome, b.allReady},
 		{"delete", b.delete, func(context.Context) (bool, error) { return b.count("InferenceService") == 0, nil }},
-	}
-}
-
-// components tells how many the service has: every fifth has a transformer.
-func components(i int) int {
-	if i%5 == 3 {
-		return 2
-	}
-	return 1
-}
-
-func name(i int) string { return fmt.Sprintf("s%05d", i) }
-
-// service is one of five kinds: other formats, bounds of scaling, metadata, a transformer.
-func service(i int) map[string]any {
-	format := []string{"sklearn", "xgboost", "lightgbm", "sklearn", "pmml"}[i%5]
-	predictor := map[string]any{"model": map[string]any{
-		"modelFormat": map[string]any{"name": format}, "storageUri": fmt.Sprintf("s3://models/%s/%d", format, i),
-		"resources": map[string]any{
-			"requests": map[string]any{"cpu": "100m", "memory": "128Mi"}, "limits": map[string]any{"cpu": "1", "memory": "1Gi"},
-		},
-	}}
-	spec := map[string]any{"predictor": predictor}
-	switch i % 5 {
-	case 1:
-		predictor["minReplicas"], predictor["maxReplicas"], predictor["scaleMetric"], predictor["scaleTarget"] = int64(2), int64(5), "cpu", int64(60)
-	case 2:
-		predictor["labels"], predictor["annotations"] = map[string]any{"team": "a"}, map[string]any{"example.com/owner": "b"}
-	case 3:
-		spec["transformer"] = map[string]any{"containers": []any{map[string]any{
-			"name": "kserve-container", "image": "example.test/transformer:1", "args": []any{"--model_name", "{{.Name}}"},
-		}}}
-	}
-	return map[string]any{
-		"apiVersion": servingv1beta1.SchemeGroupVersion.String(), "kind": servingv1beta1.InferenceServiceKind,
-		"metadata": map[string]any{"name": name(i), "annotations": map[string]any{serving.AnnotationDeploymentMode: string(serving.Standard)}},
-		"spec":     spec,
 	}
 }
 
@@ -129,30 +100,64 @@ func (b *bench) each(ctx context.Context, do func(context.Context, int) error) e
 
 func (b *bench) create(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error {
-		o := &unstructured.Unstructured{Object: service(i)}
+		o := &unstructured.Unstructured{Object: b.shape.object(i)}
 		o.SetNamespace(b.namespace)
 		return b.cluster.Client.Create(ctx, o)
 	})
 }
 
-func (b *bench) patch(ctx context.Context, patch func(i int) string) error {
+func (b *bench) patch(ctx context.Context, i int, patch []byte) error {
+	svc := &servingv1beta1.InferenceService{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name(i)}}
+	return b.cluster.Client.Patch(ctx, svc, client.RawPatch(types.MergePatchType, patch))
+}
+
+// touch changes the version of every service and nothing that any object is made from.
+func (b *bench) touch(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error {
-		svc := &servingv1beta1.InferenceService{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name(i)}}
-		return b.cluster.Client.Patch(ctx, svc, client.RawPatch(types.MergePatchType, []byte(patch(i))))
+		return b.patch(ctx, i, []byte(`{"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}`))
 	})
 }
 
+// label changes what pods carry: Kubernetes rolls them.
 func (b *bench) label(ctx context.Context) error {
-	return b.patch(ctx, func(int) string { return `{"metadata": {"labels": {"touched": "once"}}}` })
+	return b.each(ctx, func(ctx context.Context, i int) error {
+		return b.patch(ctx, i, []byte(`{"metadata": {"labels": {"touched": "once"}}}`))
+	})
 }
 
 func (b *bench) change(ctx context.Context) error {
-	if err := b.patch(ctx, func(i int) string {
-		return fmt.Sprintf(`{"spec": {"predictor": {"model": {"storageUri": "s3://models/new/%d"}}}}`, i)
-	}); err != nil {
+	if err := b.each(ctx, func(ctx context.Context, i int) error { return b.changeOne(ctx, i, "new") }); err != nil {
 		return err
 	}
 	return b.quiet(ctx)
+}
+
+func (b *bench) changeOne(ctx context.Context, i int, tag string) error {
+	patch, err := b.shape.another(i, tag)
+	if err != nil {
+		return err
+	}
+	return b.patch(ctx, i, patch)
+}
+
+// allSeen tells whether every service has a status, which is written when its objects are.
+func (b *bench) allSeen(ctx context.Context) (bool, error) {
+	var list servingv1beta1.InferenceServiceList
+	if err := b.cluster.Client.List(ctx, &list, client.InNamespace(b.namespace)); err != nil {
+		return false, err
+	}
+	for i := range list.Items {
+		if len(list.Items[i].Status.Conditions) == 0 {
+			return false, nil
+		}
+	}
+	b.created = b.made()
+	return len(list.Items) == b.options.n, nil
+}
+
+// made counts the objects that the controller has made.
+func (b *bench) made() int {
+	return b.count("Deployment", "Service", "HorizontalPodAutoscaler", "Ingress", "HTTPRoute", "ScaledObject")
 }
 
 func (b *bench) makeReady(ctx context.Context) error {
@@ -188,6 +193,7 @@ func (b *bench) allReady(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 	}
+	b.objects, b.components = b.made(), b.count("Deployment")
 	return len(list.Items) == b.options.n, nil
 }
 
