@@ -219,7 +219,9 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 
 // validate holds a service that admission has not seen to the rules of admission.
 func validate(svc *servingv1beta1.InferenceService, snap *plan.Snapshot, st *settings.Settings) error {
-	faults, _ := svc.Validate(st.ServiceRules(snap.StorageContainers, resolve.Hosts(svc, st)))
+	rules := st.ServiceRules(snap.StorageContainers, resolve.Hosts(svc, st))
+	rules.Stored = true // what another admission let pass and does no harm goes on
+	faults, _ := svc.Validate(rules)
 	if len(faults) == 0 {
 		return nil
 	}
