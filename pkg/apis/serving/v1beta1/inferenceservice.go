@@ -19,8 +19,8 @@ import (
 // +kubebuilder:printcolumn:name="PrevRolledoutRevision",type="string",JSONPath=".status.components.predictor.traffic[?(@.tag=='prev')].revisionName"
 // +kubebuilder:printcolumn:name="LatestReadyRevision",type="string",JSONPath=".status.components.predictor.traffic[?(@.latestRevision==true)].revisionName"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name must start with a letter a-z, end with a letter or digit, and hold only lower-case letters, digits and '-'"
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53",message="the name must not be longer than 53 characters: the name of its predictor, with -predictor at the end, must fit into 63"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name must start with a letter a-z, end with a letter or digit, and hold only lower-case letters, digits and '-'",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 53",message="the name must not be longer than 53 characters: the name of its predictor, with -predictor at the end, must fit into 63",optionalOldSelf=true
 type InferenceService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
