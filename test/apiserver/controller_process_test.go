@@ -185,19 +185,23 @@ func TestAnOutageOfTheAPIServerIsOutlived(t *testing.T) {
 
 // controller is one in this process.
 type controller struct {
-	health string
-	cancel context.CancelFunc
-	done   chan error
-	once   sync.Once
+	health  string
+	metrics string
+	cancel  context.CancelFunc
+	done    chan error
+	once    sync.Once
 }
 
-func start(t *testing.T, kubeconfig string, elect bool) *controller {
+func start(t *testing.T, kubeconfig string, elect bool, change ...func(*manager.Options)) *controller {
 	t.Helper()
 	o := manager.NewOptions()
 	o.Namespace, o.LeaderElect = cluster.System, elect
-	o.Probe.Kubeconfig, o.Probe.MetricsAddr, o.Probe.HealthAddr = kubeconfig, "127.0.0.1:0", free(t)
+	o.Probe.Kubeconfig, o.Probe.MetricsAddr, o.Probe.HealthAddr = kubeconfig, free(t), free(t)
+	for _, c := range change {
+		c(&o)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &controller{health: o.Probe.HealthAddr, cancel: cancel, done: make(chan error, 1)}
+	c := &controller{health: o.Probe.HealthAddr, metrics: o.Probe.MetricsAddr, cancel: cancel, done: make(chan error, 1)}
 	go func() { c.done <- manager.Run(ctx, o, zap.NewNop()) }()
 	t.Cleanup(func() { c.stop(t) })
 	return c
@@ -214,6 +218,12 @@ func (c *controller) stop(t *testing.T) {
 func (c *controller) waitReady(t *testing.T, w *world) {
 	t.Helper()
 	w.Eventually(t, "readiness of the controller", func(ctx context.Context) error { return get(ctx, "http://"+c.health+"/readyz", nil) })
+}
+
+// panics counts the passes that panicked.
+func (c *controller) panics(t *testing.T) float64 {
+	t.Helper()
+	return metricAt(t, c.metrics, "controller_runtime_reconcile_panics_total")
 }
 
 func free(t *testing.T) string {

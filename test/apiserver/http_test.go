@@ -43,8 +43,14 @@ func get(ctx context.Context, url string, see func(string)) error {
 // metric is the sum of a metric's values over all its labels.
 func metric(tb testing.TB, p *cluster.Process, name string) float64 {
 	tb.Helper()
+	return metricAt(tb, p.Metrics, name)
+}
+
+// metricAt asks a process that serves its metrics at an address.
+func metricAt(tb testing.TB, addr, name string) float64 {
+	tb.Helper()
 	sum := 0.0
-	require.NoError(tb, get(tb.Context(), "http://"+p.Metrics+"/metrics", func(line string) {
+	require.NoError(tb, get(context.WithoutCancel(tb.Context()), "http://"+addr+"/metrics", func(line string) {
 		rest, ok := strings.CutPrefix(line, name)
 		if !ok || !strings.HasPrefix(rest, "{") && !strings.HasPrefix(rest, " ") {
 			return
