@@ -51,6 +51,13 @@ func ValidateDerivedName(path *field.Path, value, derived, what, from string) fi
 		what, derived, len(derived), MaxNameLength, from, len(derived)-MaxNameLength))}
 }
 
+// Duplicate is a value that something else has already. detail says the rule and a fix.
+func Duplicate(path *field.Path, value any, detail string) *field.Error {
+	fault := field.Duplicate(path, value)
+	fault.Detail = detail
+	return fault
+}
+
 // ValidateReplicas checks the bounds of a replica count; a nil least means 1, a greatest of 0 means no bound.
 func ValidateReplicas(path *field.Path, least *int32, greatest int32) field.ErrorList {
 	var faults field.ErrorList
@@ -89,7 +96,7 @@ func ValidateContainerNames(path *field.Path, containers []corev1.Container, see
 	for i := range containers {
 		name := containers[i].Name
 		if name != "" && seen[name] {
-			faults = append(faults, field.Duplicate(path.Index(i).Child("name"), name))
+			faults = append(faults, Duplicate(path.Index(i).Child("name"), name, "containers of a pod need names of their own; choose another"))
 		}
 		seen[name] = true
 	}

@@ -87,7 +87,7 @@ func (g *InferenceGraph) validateNode(path *field.Path, node InferenceRouter) (f
 		step, at := &node.Steps[i], path.Child("steps").Index(i)
 		faults = append(faults, g.validateStep(at, step)...)
 		if step.StepName != "" && names[step.StepName] {
-			faults = append(faults, field.Duplicate(at.Child("name"), step.StepName))
+			faults = append(faults, serving.Duplicate(at.Child("name"), step.StepName, "steps of a node need names of their own; choose another, or remove it"))
 		}
 		names[step.StepName] = true
 		switch {

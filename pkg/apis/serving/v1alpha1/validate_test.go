@@ -33,15 +33,18 @@ func requireFault(t *testing.T, faults field.ErrorList, path, says string) {
 	require.Fail(t, "no such fault", "want %s: … %s …\ngot %v", path, says, faults)
 }
 
+// rule is a sentence's two sides, the field that the refusal names and a part of what it says.
+type rule struct{ refused, accepted, field, says string }
+
 const main = "containers: [{name: kserve-container}]"
 
 func runtime(fields string) string {
 	return "{metadata: {name: r}, spec: {" + main + ", " + fields + "}}"
 }
 
-func TestValidateRuntime(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct{ refused, accepted, field, says string }{
+// runtimeRules are those of a runtime by itself.
+func runtimeRules() map[string]rule {
+	return map[string]rule{
 		"a format has a name":        {runtime("supportedModelFormats: [{name: ''}]"), runtime("supportedModelFormats: [{name: a}]"), "spec.supportedModelFormats[0].name", "name"},
 		"a priority is positive":     {runtime("supportedModelFormats: [{name: a, priority: 0}]"), runtime("supportedModelFormats: [{name: a, priority: 1}]"), "spec.supportedModelFormats[0].priority", "at least 1"},
 		"a format has one priority":  {runtime("supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}, {name: a, version: '0', autoSelect: true, priority: 2}]"), runtime("supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}, {name: a, version: '0', priority: 2}]"), "spec.supportedModelFormats[1].priority", "make them equal"},
@@ -54,10 +57,17 @@ func TestValidateRuntime(t *testing.T) {
 			"{metadata: {name: r}, spec: {workerSpec: {containers: []}, containers: [{name: kserve-container, env: [{name: PIPELINE_PARALLEL_SIZE}]}]}}",
 			"{metadata: {name: r}, spec: {workerSpec: {containers: []}, containers: [{name: side, env: [{name: PIPELINE_PARALLEL_SIZE}]}]}}", "spec.containers[0].env[0].name", "workerSpec",
 		},
-		"a worker's resource is known": {runtime("workerSpec: {containers: [{name: a, resources: {limits: {other.test/gpu: 1}}}]}"), runtime("workerSpec: {containers: [{name: a, resources: {limits: {own.test/gpu: 1, intel.com/gpu: 1}}}]}"), "spec.workerSpec.containers[0].resources.limits[other.test/gpu]", "nvidia.com/gpu"},
-		"an annotation makes it known": {runtime("annotations: {serving.kserve.io/gpu-resource-types: '[]'}, workerSpec: {containers: []}"), runtime("annotations: {serving.kserve.io/gpu-resource-types: '[\"other.test/gpu\"]'}, workerSpec: {containers: [{name: a, resources: {limits: {other.test/gpu: 1}}}]}"), "spec.annotations[serving.kserve.io/gpu-resource-types]", "JSON array"},
+		"a worker's resource is known":    {runtime("workerSpec: {containers: [{name: a, resources: {limits: {other.test/gpu: 1}}}]}"), runtime("workerSpec: {containers: [{name: a, resources: {limits: {own.test/gpu: 1, intel.com/gpu: 1}}}]}"), "spec.workerSpec.containers[0].resources.limits[other.test/gpu]", "nvidia.com/gpu"},
+		"containers have different names": {"{metadata: {name: r}, spec: {containers: [{name: kserve-container}, {name: kserve-container}]}}", runtime("labels: {a: b}"), "spec.containers[1].name", "choose another"},
+		"scraping is on or off":           {runtime("annotations: {serving.kserve.io/enable-prometheus-scraping: 'yes'}"), runtime("annotations: {serving.kserve.io/enable-prometheus-scraping: 'true'}"), "spec.annotations[serving.kserve.io/enable-prometheus-scraping]", "true"},
+		"a scrape port is a port":         {runtime("annotations: {prometheus.kserve.io/port: '0'}"), runtime("annotations: {prometheus.kserve.io/port: '8080'}"), "spec.annotations[prometheus.kserve.io/port]", "65535"},
+		"an annotation makes it known":    {runtime("annotations: {serving.kserve.io/gpu-resource-types: '[]'}, workerSpec: {containers: []}"), runtime("annotations: {serving.kserve.io/gpu-resource-types: '[\"other.test/gpu\"]'}, workerSpec: {containers: [{name: a, resources: {limits: {other.test/gpu: 1}}}]}"), "spec.annotations[serving.kserve.io/gpu-resource-types]", "JSON array"},
 	}
-	for name, test := range tests {
+}
+
+func TestValidateRuntime(t *testing.T) {
+	t.Parallel()
+	for name, test := range runtimeRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules := v1alpha1.RuntimeRules{GPUResources: []string{"own.test/gpu"}}
@@ -95,6 +105,7 @@ func TestValidateRuntimeAmongOthers(t *testing.T) {
 		"a runtime that is not chosen by itself": {runtime("supportedModelFormats: [{name: a, version: '1', priority: 1}]"), false},
 		"a disabled runtime":                     {runtime("disabled: true, supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}]"), false},
 		"a runtime for many models":              {runtime("multiModel: true, supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}]"), false},
+		"a runtime with workers":                 {runtime("workerSpec: {containers: []}, supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}]"), false},
 		"a runtime without a version":            {runtime("supportedModelFormats: [{name: a, autoSelect: true, priority: 1}]"), false},
 	}
 	for name, test := range tests {
@@ -145,16 +156,17 @@ func doubling(n int) string {
 	return nodes + fmt.Sprintf(", n%d: {routerType: Sequence, steps: [{serviceName: s}]}", n)
 }
 
-func TestValidateGraph(t *testing.T) {
-	t.Parallel()
+// graphRules are those of a graph.
+func graphRules() map[string]rule {
 	const right = "root: {routerType: Sequence, steps: [{serviceName: a}]}"
 	splitter := func(a, b string) string {
 		return graph("root: {routerType: Splitter, steps: [{serviceName: a" + a + "}, {serviceName: b" + b + "}]}")
 	}
-	tests := map[string]struct{ refused, accepted, field, says string }{
+	return map[string]rule{
 		"a name starts with a letter":   {"{metadata: {name: 1g}, spec: {nodes: {" + right + "}}}", graph(right), "metadata.name", "letter"},
 		"a name fits into a label":      {"{metadata: {name: " + strings.Repeat("a", 59) + "}, spec: {nodes: {" + right + "}}}", "{metadata: {name: " + strings.Repeat("a", 58) + "}, spec: {nodes: {" + right + "}}}", "metadata.name", "shorten"},
 		"a mode is known":               {"{metadata: {name: g, annotations: {serving.kserve.io/deploymentMode: Other}}, spec: {nodes: {" + right + "}}}", "{metadata: {name: g, annotations: {serving.kserve.io/deploymentMode: RawDeployment}}, spec: {nodes: {" + right + "}}}", "metadata.annotations[serving.kserve.io/deploymentMode]", "Knative"},
+		"stop is true or false":         {"{metadata: {name: g, annotations: {serving.kserve.io/stop: 'yes'}}, spec: {nodes: {" + right + "}}}", "{metadata: {name: g, annotations: {serving.kserve.io/stop: 'True'}}, spec: {nodes: {" + right + "}}}", "metadata.annotations[serving.kserve.io/stop]", "false"},
 		"a graph has a root":            {graph("first: {routerType: Sequence, steps: [{serviceName: a}]}"), graph(right), "spec.nodes[root]", "add it"},
 		"a router type is known":        {graph("root: {routerType: Loop, steps: [{serviceName: a}]}"), graph("root: {routerType: Ensemble, steps: [{serviceName: a}]}"), "spec.nodes[root].routerType", "Switch"},
 		"a node has a step":             {graph("root: {routerType: Sequence}"), graph(right), "spec.nodes[root].steps", "at least one step"},
@@ -174,7 +186,11 @@ func TestValidateGraph(t *testing.T) {
 		"an answer's parts have names":  {graph("root: {routerType: Ensemble, steps: [{serviceName: a, name: '1'}, {serviceName: b}]}"), graph("root: {routerType: Ensemble, steps: [{serviceName: a, name: '0x'}, {serviceName: b}, {serviceName: c, name: '2'}]}"), "spec.nodes[root].steps[0].name", "steps[1]"},
 		"replicas are ordered":          {"{metadata: {name: g}, spec: {minReplicas: 3, maxReplicas: 2, nodes: {" + right + "}}}", "{metadata: {name: g}, spec: {minReplicas: 3, nodes: {" + right + "}}}", "spec.minReplicas", "lower it"},
 	}
-	for name, test := range tests {
+}
+
+func TestValidateGraph(t *testing.T) {
+	t.Parallel()
+	for name, test := range graphRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			good, bad := read[v1alpha1.InferenceGraph](t, test.accepted), read[v1alpha1.InferenceGraph](t, test.refused)
@@ -212,23 +228,30 @@ func TestGraphSetDefaults(t *testing.T) {
 	require.Empty(t, g.Annotations)
 }
 
+// trained is a TrainedModel.
+func trained(name, service, uri, framework, memory string) string {
+	return "{metadata: {name: '" + name + "'}, spec: {inferenceService: '" + service + "', model: {storageUri: '" + uri + "', framework: '" + framework + "', memory: " + memory + "}}}"
+}
+
+// modelRules are those of a TrainedModel.
+func modelRules() map[string]rule {
+	tm, good := trained, trained("a-1", "s", "gs://a/b", "sklearn", "1Gi")
+	return map[string]rule{
+		"a name has no capital letters": {tm("T_1", "s", "gs://a/b", "sklearn", "1Gi"), good, "metadata.name", "choose a name"},
+		"a name has no dots":            {tm("a.b", "s", "gs://a/b", "sklearn", "1Gi"), good, "metadata.name", "choose a name"},
+		"a model has a service":         {tm("a", "", "gs://a/b", "sklearn", "1Gi"), good, "spec.inferenceService", "name one"},
+		"a model has a format":          {tm("a", "s", "gs://a/b", "", "1Gi"), good, "spec.model.framework", "sklearn"},
+		"a source can be pulled":        {tm("a", "s", "hf://a/b", "sklearn", "1Gi"), good, "spec.model.storageUri", "s3://"},
+		"a source is well formed":       {tm("a", "s", "s3:///b", "sklearn", "1Gi"), good, "spec.model.storageUri", "s3://bucket/path"},
+		"memory is not negative":        {tm("a", "s", "gs://a/b", "sklearn", "-1"), good, "spec.model.memory", "256Mi"},
+	}
+}
+
 func TestValidateTrainedModel(t *testing.T) {
 	t.Parallel()
-	tm := func(name, service, uri, framework, memory string) string {
-		return "{metadata: {name: '" + name + "'}, spec: {inferenceService: '" + service + "', model: {storageUri: '" + uri + "', framework: '" + framework + "', memory: " + memory + "}}}"
-	}
-	good := tm("a-1", "s", "gs://a/b", "sklearn", "1Gi")
-	tests := map[string]struct{ refused, field, says string }{
-		"a name has no capital letters": {tm("T_1", "s", "gs://a/b", "sklearn", "1Gi"), "metadata.name", "choose a name"},
-		"a name has no dots":            {tm("a.b", "s", "gs://a/b", "sklearn", "1Gi"), "metadata.name", "choose a name"},
-		"a model has a service":         {tm("a", "", "gs://a/b", "sklearn", "1Gi"), "spec.inferenceService", "name one"},
-		"a model has a format":          {tm("a", "s", "gs://a/b", "", "1Gi"), "spec.model.framework", "sklearn"},
-		"a source can be pulled":        {tm("a", "s", "hf://a/b", "sklearn", "1Gi"), "spec.model.storageUri", "s3://"},
-		"a source is well formed":       {tm("a", "s", "s3:///b", "sklearn", "1Gi"), "spec.model.storageUri", "s3://bucket/path"},
-		"memory is not negative":        {tm("a", "s", "gs://a/b", "sklearn", "-1"), "spec.model.memory", "256Mi"},
-	}
+	tm, good := trained, trained("a-1", "s", "gs://a/b", "sklearn", "1Gi")
 	require.Empty(t, read[v1alpha1.TrainedModel](t, good).Validate())
-	for name, test := range tests {
+	for name, test := range modelRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requireFault(t, read[v1alpha1.TrainedModel](t, test.refused).Validate(), test.field, test.says)
@@ -241,16 +264,22 @@ func TestValidateTrainedModel(t *testing.T) {
 	require.Empty(t, faults)
 }
 
-func TestStorageContainer(t *testing.T) {
-	t.Parallel()
-	container := func(fields string) string { return "{spec: {container: {name: c}, " + fields + "}}" }
-	tests := map[string]struct{ refused, accepted, field, says string }{
+// container is a storage container.
+func container(fields string) string { return "{spec: {container: {name: c}, " + fields + "}}" }
+
+// containerRules are those of a storage container.
+func containerRules() map[string]rule {
+	return map[string]rule{
 		"a format says something":         {container("supportedUriFormats: [{}]"), container("supportedUriFormats: [{prefix: a}]"), "spec.supportedUriFormats[0]", "prefix and regex"},
 		"a regular expression is one":     {container("supportedUriFormats: [{regex: '('}]"), container("supportedUriFormats: [{regex: '(.+?)'}]"), "spec.supportedUriFormats[0].regex", "use prefix"},
 		"a workload type is known":        {container("supportedUriFormats: [], workloadType: other"), container("supportedUriFormats: [], workloadType: initContainer"), "spec.workloadType", "localModelDownloadJob"},
 		"a container does not set a path": {"{spec: {container: {name: c, env: [{name: PYTHONPATH}]}, supportedUriFormats: []}}", container("supportedUriFormats: []"), "spec.container.env[0].name", "remove it"},
 	}
-	for name, test := range tests {
+}
+
+func TestStorageContainer(t *testing.T) {
+	t.Parallel()
+	for name, test := range containerRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Empty(t, read[v1alpha1.ClusterStorageContainer](t, test.accepted).Validate())
@@ -282,5 +311,19 @@ func TestURIFormatMatches(t *testing.T) {
 				require.Equal(t, want, test.format.Matches(uri), uri)
 			}
 		})
+	}
+}
+
+func TestARuntimeThatNobodyCanAskForIsOdd(t *testing.T) {
+	t.Parallel()
+	for text, says := range map[string]string{
+		runtime("protocolVersions: [v2, grpcv2]"):                                                            `spec.protocolVersions[1]: no service can ask for "grpcv2"`,
+		"{metadata: {name: r, annotations: {serving.kserve.io/servertype: mlserver}}, spec: {" + main + "}}": `did you mean "serving.kserve.io/server-type"?`,
+		"{metadata: {name: r, annotations: {prometheus.kserve.io/port: '80'}}, spec: {" + main + "}}":        "spec.annotations of a runtime",
+	} {
+		faults, warnings := read[v1alpha1.ServingRuntime](t, text).Validate(v1alpha1.RuntimeRules{})
+		require.Empty(t, faults)
+		require.Len(t, warnings, 1, text)
+		require.Contains(t, warnings[0].String(), says)
 	}
 }

@@ -85,6 +85,12 @@ const (
 	maxAnnotationValue = 16 << 10
 )
 
+// Names of the measurements that are not the user's own.
+const (
+	CanarySuccessRate = "success-rate"
+	CanaryLatency     = "latency"
+)
+
 // CanaryPlaceholders are the words that a query may have between $( and ).
 func CanaryPlaceholders() []string { return []string{"namespace", "service", "canary", "window"} }
 
@@ -206,8 +212,10 @@ func (a *CanaryAnalysis) validateQueries(at *field.Path) field.ErrorList {
 			faults = append(faults, field.Required(where.Child("name"), "the status tells the measurement by its name; set one"))
 		case !queryName.MatchString(q.Name):
 			faults = append(faults, field.Invalid(where.Child("name"), q.Name, "must be at most 63 lower-case letters, digits and '-', starting with a letter"))
+		case q.Name == CanarySuccessRate || q.Name == CanaryLatency:
+			faults = append(faults, field.Invalid(where.Child("name"), q.Name, "is the name of a built-in measurement; choose another"))
 		case seen[q.Name]:
-			faults = append(faults, field.Duplicate(where.Child("name"), q.Name))
+			faults = append(faults, serving.Duplicate(where.Child("name"), q.Name, "queries need names of their own; choose another"))
 		}
 		seen[q.Name] = true
 		faults = append(faults, q.validate(where)...)
@@ -265,7 +273,7 @@ func (s *InferenceService) CanaryShadow() (map[string]int32, field.ErrorList) {
 		case percent < 1 || percent > 100:
 			faults = append(faults, field.Invalid(at, strings.TrimSpace(part), "the percentage must be between 1 and 100; take the name out to copy nothing"))
 		case twice:
-			faults = append(faults, field.Duplicate(at, name))
+			faults = append(faults, serving.Duplicate(at, name, "a canary gets one share of copies; keep one"))
 		case index < 0:
 			faults = append(faults, field.NotSupported(at, name, s.canaryNames()))
 		case s.Spec.Canary[index].TrafficPercent != 0:

@@ -71,6 +71,7 @@ func TestAnnotationsOfCanariesAreRefusedWithPathValueRuleAndFix(t *testing.T) {
 		"a query without a name":       {analysis, "queries: [{query: up, min: 1}]", ".queries[0].name", []string{"set one"}},
 		"a query with a bad name":      {analysis, "queries: [{name: A B, query: up, min: 1}]", ".queries[0].name", []string{"A B", "lower-case"}},
 		"two queries of one name":      {analysis, "queries: [{name: q, query: up, min: 1}, {name: q, query: up, min: 1}]", ".queries[1].name", []string{"Duplicate"}},
+		"a query that is built in":     {analysis, "queries: [{name: latency, query: up, min: 1}]", ".queries[0].name", []string{"latency", "choose another"}},
 		"a query without a query":      {analysis, "queries: [{name: q, min: 1}]", ".queries[0].query", []string{"PromQL"}},
 		"a query without a bound":      {analysis, "queries: [{name: q, query: up}]", ".queries[0].min", []string{"set min, max or both"}},
 		"bounds that exclude each one": {analysis, query("min: 2, max: 1"), ".queries[0].min", []string{"2", "max, which is 1"}},

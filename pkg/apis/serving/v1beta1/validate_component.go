@@ -187,7 +187,7 @@ func (v *validator) canaries(at *field.Path) {
 		switch {
 		case name == "":
 		case seen[name]:
-			v.add(field.Duplicate(where.Child("predictor", "name"), name))
+			v.add(serving.Duplicate(where.Child("predictor", "name"), name, "canary predictors need names of their own; choose another"))
 		case name == spec.Predictor.Name:
 			v.add(field.Invalid(where.Child("predictor", "name"), name, "is the name of the stable predictor; choose another"))
 		}

@@ -12,14 +12,14 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
-// refuse adds faults of new objects. What is stored already goes on: it is told about them.
+// refuse adds faults of new services, each once. What is stored already goes on: it is told about them.
 func (v *validator) refuse(faults ...*field.Error) {
-	if !v.rules.Stored {
-		v.add(faults...)
-		return
-	}
 	for _, fault := range faults {
-		v.warn(field.NewPath(fault.Field), "%s", fault.ErrorBody())
+		if v.rules.Stored {
+			v.warnOnce(field.NewPath(fault.Field), fault.ErrorBody())
+		} else {
+			v.once(fault)
+		}
 	}
 }
 

@@ -98,7 +98,7 @@ func (v *validator) hpa(at *field.Path, e *ComponentExtensionSpec, own bool) {
 	}
 	metrics := []ScaleMetric{MetricCPU, MetricMemory}
 	if !slices.Contains(metrics, metric) {
-		v.once(field.NotSupported(where, metric, metrics))
+		v.refuse(field.NotSupported(where, metric, metrics))
 	}
 	if target := e.ScaleTarget; target != nil {
 		v.percentage(at, e, metric, *target)
@@ -159,12 +159,12 @@ func (v *validator) positive(at *field.Path, value *MetricQuantity, missing stri
 // percentage checks a target that is read as a utilization.
 func (v *validator) percentage(at *field.Path, e *ComponentExtensionSpec, metric ScaleMetric, target int32) {
 	if kind := e.ScaleMetricType; kind != nil && *kind != UtilizationTarget {
-		v.add(field.Invalid(at.Child("scaleMetricType"), *kind, fmt.Sprintf(
+		v.refuse(field.Invalid(at.Child("scaleMetricType"), *kind, fmt.Sprintf(
 			"scaleTarget is a percentage; use autoScaling.metrics with resource.target.type %s for a quantity, or remove scaleMetricType", *kind)))
 		return
 	}
 	if target < 1 || target > 100 {
-		v.add(field.Invalid(at.Child("scaleTarget"), target, fmt.Sprintf(
+		v.refuse(field.Invalid(at.Child("scaleTarget"), target, fmt.Sprintf(
 			"must be between 1 and 100: the target of %s is a percentage of what the pods request; use autoScaling.metrics for a quantity", metric)))
 	}
 }
@@ -192,7 +192,7 @@ func (v *validator) annotatedTarget(at *field.Path, e *ComponentExtensionSpec) b
 	}
 	v.warnOnce(where, "is an older way to choose the target; set scaleTarget of the component")
 	if target, err := strconv.Atoi(text); err != nil || target < 1 || target > 100 {
-		v.once(field.Invalid(where, text, "must be a whole number between 1 and 100; better set scaleTarget of the component"))
+		v.refuse(field.Invalid(where, text, "must be a whole number between 1 and 100; better set scaleTarget of the component"))
 	}
 	return true
 }

@@ -31,7 +31,7 @@ func (v *validator) model(m model, manyURIs bool) {
 	}
 	v.add(serving.ValidateEnv(at.Child("env"), spec.Env)...)
 	if p := spec.ProtocolVersion; p != nil && !slices.Contains(serving.ProtocolVersions(), *p) {
-		v.add(field.NotSupported(at.Child("protocolVersion"), *p, serving.ProtocolVersions()))
+		v.refuse(field.NotSupported(at.Child("protocolVersion"), *p, serving.ProtocolVersions()))
 	}
 	uri := ""
 	if spec.StorageURI != nil {
@@ -159,7 +159,7 @@ func mountFault(at *field.Path, mount string) *field.Error {
 // unique refuses a second source at a path where only one can be mounted.
 func (v *validator) unique(at *field.Path, mount string, seen map[string]int, index int) {
 	if _, ok := seen[mount]; ok {
-		v.add(field.Duplicate(at, mount))
+		v.add(serving.Duplicate(at, mount, "only one claim or image can be mounted at a path; choose another directory"))
 		return
 	}
 	seen[mount] = index

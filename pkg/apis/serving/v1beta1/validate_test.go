@@ -51,13 +51,12 @@ func uris(list string) string {
 	return "spec: {predictor: {model: {modelFormat: {name: a}}, storageUris: [" + list + "]}}"
 }
 
-func TestValidate(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		// refused and accepted stand on both sides of the rule.
-		refused, accepted string
-		field, says       string
-	}{
+// rule is a sentence's two sides, the field that the refusal names and a part of what it says.
+type rule struct{ refused, accepted, field, says string }
+
+// rules are those of a service, by a sentence that says what is right. The page docs/admission-rules.md is made of them.
+func rules() map[string]rule {
+	return map[string]rule{
 		"a name starts with a letter":      {"{metadata: {name: 1foo}, spec: {predictor: {" + model + "}}}", "{metadata: {name: foo-1}, spec: {predictor: {" + model + "}}}", "metadata.name", "must start with a letter"},
 		"a name has no capital letters":    {"{metadata: {name: Foo}, spec: {predictor: {" + model + "}}}", "{metadata: {name: foo}, spec: {predictor: {" + model + "}}}", "metadata.name", "lower-case"},
 		"a name has no dots":               {"{metadata: {name: foo.bar}, spec: {predictor: {" + model + "}}}", "{metadata: {name: foo-bar}, spec: {predictor: {" + model + "}}}", "metadata.name", "choose a name"},
@@ -207,17 +206,45 @@ func TestValidate(t *testing.T) {
 		"a canary has no more replicas":     {canary(", minReplicas: 2", "1"), canary(", minReplicas: 0", "1"), "spec.canary[0].predictor.minReplicas", "which is 1"},
 		"a canary serves something":         {"{" + standard + "spec: {predictor: {" + model + "}, canary: [{trafficPercent: 1, predictor: {name: v2}}]}}", canary("", "1"), "spec.canary[0].predictor", "exactly one"},
 		"a canary stands beside a model":    {"{" + standard + "spec: {predictor: {containers: [{name: kserve-container}]}, canary: [{trafficPercent: 1, predictor: {name: v2, " + model + "}}]}}", canary("", "1"), "spec.canary", "set spec.predictor.model"},
+
+		"an hpa's memory has a target":            {predictor(standard, "scaleMetric: memory"), predictor(standard, "scaleMetric: memory, scaleTarget: 75"), "spec.predictor.scaleTarget", "such as 75"},
+		"an annotated memory has a target":        {annotatedStandard("serving.kserve.io/metrics", "memory"), "{metadata: {annotations: {serving.kserve.io/deploymentMode: Standard, serving.kserve.io/metrics: memory, serving.kserve.io/targetUtilizationPercentage: '70'}}, spec: {predictor: {" + model + "}}}", "spec.predictor.scaleTarget", "such as 75"},
+		"a listed memory has a target":            {predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: memory}}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: memory, target: {averageUtilization: 150}}}]}"), "spec.predictor.autoScaling.metrics[0].resource.target.averageUtilization", "such as 75"},
+		"a listed percentage is positive":         {predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 0}}}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization}}}]}"), "spec.predictor.autoScaling.metrics[0].resource.target.averageUtilization", "at least 1"},
+		"a listed quantity is there":              {predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue}}}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}]}"), "spec.predictor.autoScaling.metrics[0].resource.target.averageValue", "per pod"},
+		"a listed quantity is positive":           {predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 0}}}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1m}}}]}"), "spec.predictor.autoScaling.metrics[0].resource.target.averageValue", "greater than 0"},
+		"a listed target is no sum":               {predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Value, value: 1}}}]}"), predictor(standard, "autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {averageUtilization: 1}}}]}"), "spec.predictor.autoScaling.metrics[0].resource.target.type", "AverageValue"},
+		"zero pods are woken by a request":        {predictor(keda, "minReplicas: 0, autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 5}}}]}"), predictor(keda, "minReplicas: 0, autoScaling: {metrics: [{type: External, external: {metric: {backend: prometheus, query: q}, target: {value: 1}}}]}"), "spec.predictor.minReplicas", "start one again"},
+		"stop is true or false":                   {annotated("serving.kserve.io/stop", "yes"), annotated("serving.kserve.io/stop", "TRUE"), "metadata.annotations[serving.kserve.io/stop]", "false"},
+		"auto-update is on or off":                {annotated("serving.kserve.io/disable-auto-update", "on"), annotated("serving.kserve.io/disable-auto-update", "true"), "metadata.annotations[serving.kserve.io/disable-auto-update]", "false"},
+		"scraping is on or off":                   {annotated("serving.kserve.io/enable-prometheus-scraping", "1"), annotated("serving.kserve.io/enable-prometheus-scraping", "false"), "metadata.annotations[serving.kserve.io/enable-prometheus-scraping]", "true"},
+		"aggregation is on or off":                {predictor("", "annotations: {serving.kserve.io/enable-metric-aggregation: ''}"), predictor("", "annotations: {serving.kserve.io/enable-metric-aggregation: 'true'}"), "spec.predictor.annotations[serving.kserve.io/enable-metric-aggregation]", "true"},
+		"tags are on or off":                      {annotated("serving.kserve.io/enable-tag-routing", "no"), annotated("serving.kserve.io/enable-tag-routing", "true"), "metadata.annotations[serving.kserve.io/enable-tag-routing]", "false"},
+		"a model is read-only or not":             {annotated("storage.kserve.io/readonly", "no"), annotated("storage.kserve.io/readonly", "false"), "metadata.annotations[storage.kserve.io/readonly]", "true"},
+		"an initializer's user is a number":       {annotated("serving.kserve.io/storage-initializer-uid", "root"), annotated("serving.kserve.io/storage-initializer-uid", "0"), "metadata.annotations[serving.kserve.io/storage-initializer-uid]", "whole number"},
+		"a storage secret has a name":             {annotated("serving.kserve.io/storageSecretName", "My Secret"), annotated("serving.kserve.io/storageSecretName", "my.secret"), "metadata.annotations[serving.kserve.io/storageSecretName]", "name of a Secret"},
+		"a scrape port is a port":                 {annotated("prometheus.kserve.io/port", "http"), annotated("prometheus.kserve.io/port", "8080"), "metadata.annotations[prometheus.kserve.io/port]", "65535"},
+		"a logger waits for some time":            {predictor("", "logger: {mode: all, batchInterval: '5'}"), predictor("", "logger: {mode: all, batchInterval: 5s}"), "spec.predictor.logger.batchInterval", "for instance 5s"},
+		"init containers have names of their own": {predictor("", "containers: [{name: side}], initContainers: [{name: side}]"), predictor("", "containers: [{name: side}], initContainers: [{name: other}]"), "spec.predictor.initContainers[0].name", "Duplicate"},
 	}
-	for name, test := range tests {
+}
+
+// operator is what an operator has set where the rules are tried.
+func operator() v1beta1.Rules {
+	return v1beta1.Rules{
+		Mode: serving.Knative, GPUResources: []string{"own.test/gpu"},
+		StorageFormats: []v1alpha1.SupportedURIFormat{{Prefix: "bar://"}, {Regex: "^baz:"}},
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for name, test := range rules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules := v1beta1.Rules{
-				Mode: serving.Knative, GPUResources: []string{"own.test/gpu"},
-				StorageFormats: []v1alpha1.SupportedURIFormat{{Prefix: "bar://"}, {Regex: "^baz:"}},
-			}
-			faults, _ := service(t, test.accepted).Validate(rules)
+			faults, _ := service(t, test.accepted).Validate(operator())
 			require.Empty(t, faults, "to be accepted")
-			faults, _ = service(t, test.refused).Validate(rules)
+			faults, _ = service(t, test.refused).Validate(operator())
 			requireFault(t, faults, test.field, test.says)
 		})
 	}
@@ -265,19 +292,64 @@ func TestValidateAcceptsWhatIsBeingDeleted(t *testing.T) {
 	require.Empty(t, faults)
 }
 
+// oddity is what a person should know about a service that is accepted.
+type oddity struct{ in, field, says string }
+
+// oddities are the warnings, by what they are about.
+func oddities() map[string]oddity {
+	annotatedKnative := func(key, value string) string {
+		return "{metadata: {annotations: {" + key + ": '" + value + "'}}, spec: {predictor: {" + model + "}}}"
+	}
+	labelled := func(mode, key, value string) string {
+		return "{metadata: {annotations: {serving.kserve.io/deploymentMode: " + mode + "}, labels: {" + key + ": '" + value + "'}}, spec: {predictor: {" + model + "}}}"
+	}
+	return map[string]oddity{
+		"a canary share in Standard mode":       {predictor(standard, "canaryTrafficPercent: 20"), "spec.predictor.canaryTrafficPercent", "spec.canary"},
+		"an annotated metric":                   {annotatedStandard("serving.kserve.io/metric", "cpu"), "metadata.annotations[serving.kserve.io/metric]", "scaleMetric"},
+		"an annotated target":                   {annotatedStandard("serving.kserve.io/targetUtilizationPercentage", "50"), "metadata.annotations[serving.kserve.io/targetUtilizationPercentage]", "scaleTarget"},
+		"a batcher's timeout":                   {predictor("", "batcher: {timeout: 1}"), "spec.predictor.batcher.timeout", "maxLatency"},
+		"an empty source":                       {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: ''}}}", "spec.predictor.model.storageUri", "absent"},
+		"a relative path":                       {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: a/b}}}", "spec.predictor.model.storageUri", "relative"},
+		"an encrypted model without a key":      {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: s3://a, confidential: {enabled: true}}}}", "spec.predictor.model.confidential.resourceId", "kbs:///"},
+		"an encrypted model that is mounted":    {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: 'pvc://a', confidential: {enabled: true, resourceId: 'kbs:///a/b/c'}}}}", "spec.predictor.model.storageUri", "not decrypted"},
+		"a greatest number without a scaler":    {predictor(single, "maxReplicas: 3"), "spec.predictor.maxReplicas", "autoscaler class is none"},
+		"a target without a scaler":             {predictor(single, "scaleTarget: 3"), "spec.predictor.scaleTarget", "autoscaler class is none"},
+		"a metric without a scaler":             {predictor("metadata: {annotations: {serving.kserve.io/deploymentMode: Standard, serving.kserve.io/autoscalerClass: external}}, ", "scaleMetric: cpu"), "spec.predictor.scaleMetric", "autoscaler class is external"},
+		"metrics without a scaler":              {predictor(single, "autoScaling: {}"), "spec.predictor.autoScaling", "autoscaler class is none"},
+		"keda without metrics":                  {predictor(keda, "minReplicas: 1"), "spec.predictor.autoScaling.metrics", "add a metric"},
+		"keda's target at the wrong place":      {predictor(keda, "scaleTarget: 5, autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 5}}}]}"), "spec.predictor.scaleTarget", "autoScaling.metrics"},
+		"a metric that is said twice":           {predictor(standard, "scaleMetric: cpu, autoScaling: {metrics: [{type: Resource, resource: {name: cpu}}]}"), "spec.predictor.scaleMetric", "keep one"},
+		"a metric type without a target":        {predictor(standard, "scaleMetricType: Utilization"), "spec.predictor.scaleMetricType", "no scaleTarget"},
+		"an annotated target beside a field":    {predictor("metadata: {annotations: {serving.kserve.io/deploymentMode: Standard, serving.kserve.io/targetUtilizationPercentage: '50'}}, ", "scaleTarget: 60"), "metadata.annotations[serving.kserve.io/targetUtilizationPercentage]", "remove it"},
+		"Knative's scaling in Standard mode":    {annotatedStandard("autoscaling.knative.dev/min-scale", "2"), "metadata.annotations[autoscaling.knative.dev/min-scale]", "Standard mode"},
+		"tags in Standard mode":                 {annotatedStandard("serving.kserve.io/enable-tag-routing", "true"), "metadata.annotations[serving.kserve.io/enable-tag-routing]", "Standard mode"},
+		"an autoscaler class in Knative mode":   {annotatedKnative("serving.kserve.io/autoscalerClass", "hpa"), "metadata.annotations[serving.kserve.io/autoscalerClass]", "Knative mode"},
+		"metrics in Knative mode":               {predictor("", "autoScaling: {}"), "spec.predictor.autoScaling", "Knative scales"},
+		"a strategy for Knative's hpa":          {predictor("metadata: {annotations: {autoscaling.knative.dev/class: hpa.autoscaling.knative.dev}}, ", "deploymentStrategy: {type: Recreate}"), "spec.predictor.deploymentStrategy", "Knative scales and replaces"},
+		"a name in other letters":               {annotatedKnative("serving.kserve.io/deploymentmode", "Standard"), "metadata.annotations[serving.kserve.io/deploymentmode]", "did you mean \"serving.kserve.io/deploymentMode\"?"},
+		"a name with other joints":              {annotatedKnative("serving.kserve.io/autoscaler-class", "none"), "metadata.annotations[serving.kserve.io/autoscaler-class]", "did you mean \"serving.kserve.io/autoscalerClass\"?"},
+		"a name with a slip":                    {annotatedKnative("serving.kserve.io/enable-prometeus-scraping", "true"), "metadata.annotations[serving.kserve.io/enable-prometeus-scraping]", "enable-prometheus-scraping"},
+		"a name without its prefix":             {annotatedKnative("deploymentMode", "Standard"), "metadata.annotations[deploymentMode]", "did you mean \"serving.kserve.io/deploymentMode\"?"},
+		"a name with an older prefix":           {annotatedKnative("serving.kubeflow.org/deploymentMode", "Standard"), "metadata.annotations[serving.kubeflow.org/deploymentMode]", "did you mean \"serving.kserve.io/deploymentMode\"?"},
+		"a name of our own that is not known":   {annotatedKnative("kserve-go.dev/something", "x"), "metadata.annotations[kserve-go.dev/something]", "known are"},
+		"a component's name with a slip":        {predictor("", "annotations: {storage.kserve.io/readOnly: 'false'}"), "spec.predictor.annotations[storage.kserve.io/readOnly]", "did you mean \"storage.kserve.io/readonly\"?"},
+		"a service's annotation on a component": {predictor("", "annotations: {serving.kserve.io/stop: 'true'}"), "spec.predictor.annotations[serving.kserve.io/stop]", "metadata.annotations of an InferenceService"},
+		"credentials on a service":              {annotatedKnative("serving.kserve.io/s3-endpoint", "minio:9000"), "metadata.annotations[serving.kserve.io/s3-endpoint]", "a Secret or ServiceAccount"},
+		"a server type on a service":            {annotatedKnative("serving.kserve.io/server-type", "mlserver"), "metadata.annotations[serving.kserve.io/server-type]", "of a runtime"},
+		"true in other letters":                 {annotatedKnative("serving.kserve.io/enable-prometheus-scraping", "True"), "metadata.annotations[serving.kserve.io/enable-prometheus-scraping]", "write \"true\""},
+		"a cache that is not kept out":          {annotatedKnative("serving.kserve.io/disable-localmodel", "false"), "metadata.annotations[serving.kserve.io/disable-localmodel]", "whatever its value"},
+		"an annotation without effect":          {annotatedKnative("serving.kserve.io/logger-secret-name", "a"), "metadata.annotations[serving.kserve.io/logger-secret-name]", "no effect"},
+		"a label among the annotations":         {annotatedStandard("networking.kserve.io/visibility", "cluster-local"), "metadata.annotations[networking.kserve.io/visibility]", "metadata.labels"},
+		"an annotation among the labels":        {labelled("Standard", "serving.kserve.io/autoscalerClass", "none"), "metadata.labels[serving.kserve.io/autoscalerClass]", "metadata.annotations"},
+		"a visibility that is almost right":     {labelled("Standard", "networking.kserve.io/visibility", "clusterLocal"), "metadata.labels[networking.kserve.io/visibility]", "did you mean \"cluster-local\"?"},
+		"Knative's visibility in Standard mode": {labelled("Standard", "networking.knative.dev/visibility", "cluster-local"), "metadata.labels[networking.knative.dev/visibility]", "networking.kserve.io/visibility"},
+		"our visibility in Knative mode":        {labelled("Knative", "networking.kserve.io/visibility", "cluster-local"), "metadata.labels[networking.kserve.io/visibility]", "networking.knative.dev/visibility"},
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ in, field, says string }{
-		"a canary share in Standard mode":    {predictor(standard, "canaryTrafficPercent: 20"), "spec.predictor.canaryTrafficPercent", "spec.canary"},
-		"an annotated metric":                {annotatedStandard("serving.kserve.io/metric", "cpu"), "metadata.annotations[serving.kserve.io/metric]", "scaleMetric"},
-		"an annotated target":                {annotatedStandard("serving.kserve.io/targetUtilizationPercentage", "50"), "metadata.annotations[serving.kserve.io/targetUtilizationPercentage]", "scaleTarget"},
-		"a batcher's timeout":                {predictor("", "batcher: {timeout: 1}"), "spec.predictor.batcher.timeout", "maxLatency"},
-		"an empty source":                    {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: ''}}}", "spec.predictor.model.storageUri", "absent"},
-		"a relative path":                    {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: a/b}}}", "spec.predictor.model.storageUri", "relative"},
-		"an encrypted model without a key":   {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: s3://a, confidential: {enabled: true}}}}", "spec.predictor.model.confidential.resourceId", "kbs:///"},
-		"an encrypted model that is mounted": {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: 'pvc://a', confidential: {enabled: true, resourceId: 'kbs:///a/b/c'}}}}", "spec.predictor.model.storageUri", "not decrypted"},
-	}
-	for name, test := range tests {
+	for name, test := range oddities() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			faults, warnings := service(t, test.in).Validate(v1beta1.Rules{Mode: serving.Knative})
@@ -289,10 +361,13 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestValidateUpdate(t *testing.T) {
-	t.Parallel()
+// change is a service before and after, and the field that a refusal names; none where it is accepted.
+type change struct{ old, next, field, says string }
+
+// updates are the rules about changes.
+func updates() map[string]change {
 	const plain = "spec: {predictor: {" + model + "}}"
-	tests := map[string]struct{ old, next, field, says string }{
+	return map[string]change{
 		"a mode cannot change": {
 			"{spec: {predictor: {" + model + "}}, status: {deploymentMode: Standard}}", annotated("serving.kserve.io/deploymentMode", "Knative"),
 			"metadata.annotations[serving.kserve.io/deploymentMode]", "from Standard to Knative",
@@ -301,11 +376,20 @@ func TestValidateUpdate(t *testing.T) {
 		"a mode can be spelt anew":                         {"{spec: {predictor: {" + model + "}}, status: {deploymentMode: RawDeployment}}", annotated("serving.kserve.io/deploymentMode", "Standard"), "", ""},
 		"a predictor's name cannot change alone":           {plain, predictor("", "name: v2"), "spec.predictor.name", "keep the name"},
 		"a predictor's name can change with its model":     {plain, "spec: {predictor: {name: v2, model: {modelFormat: {name: a}, storageUri: s3://a/c}}}", "", ""},
+		"a predictor's name can change with its list":      {uris("{uri: s3://a, mountPath: /mnt/models}"), "spec: {predictor: {name: v2, model: {modelFormat: {name: a}}, storageUris: [{uri: s3://b, mountPath: /mnt/models}]}}", "", ""},
+		"a predictor's name can change with its key":       {"spec: {predictor: {model: {modelFormat: {name: a}, storage: {path: p}}}}", "spec: {predictor: {name: v2, model: {modelFormat: {name: a}, storage: {path: q}}}}", "", ""},
+		"a predictor's name cannot change without a model": {"spec: {predictor: {model: {modelFormat: {name: a}}}}", "spec: {predictor: {name: v2, model: {modelFormat: {name: a}}}}", "spec.predictor.name", "keep the name"},
+		"a canary brings its name when it is promoted":     {canary("", "10"), "{" + standard + "spec: {predictor: {" + model + ", name: v2}}}", "", ""},
+		"a mode that goes is taken for the stored one":     {"{" + standard + "spec: {predictor: {" + model + "}}, status: {deploymentMode: Standard}}", plain, "", ""},
 		"a new fault is refused":                           {plain, predictor("", "minReplicas: -1"), "spec.predictor.minReplicas", "less than 0"},
 		"a worse fault is refused":                         {predictor("", "minReplicas: -1"), predictor("", "minReplicas: -2"), "spec.predictor.minReplicas", "less than 0"},
 		"an old fault is not":                              {predictor("", "minReplicas: -1"), predictor("metadata: {labels: {a: b}}, ", "minReplicas: -1"), "", ""},
 	}
-	for name, test := range tests {
+}
+
+func TestValidateUpdate(t *testing.T) {
+	t.Parallel()
+	for name, test := range updates() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			faults, warnings := service(t, test.next).ValidateUpdate(service(t, test.old), v1beta1.Rules{Mode: serving.Knative})
@@ -320,4 +404,58 @@ func TestValidateUpdate(t *testing.T) {
 	_, warnings := service(t, predictor("", "minReplicas: -1")).ValidateUpdate(service(t, predictor("", "minReplicas: -1")), v1beta1.Rules{Mode: serving.Knative})
 	require.Len(t, warnings, 1)
 	require.Contains(t, warnings[0].String(), "less than 0")
+}
+
+func TestWhatIsStoredGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]string{
+		"an annotation's value":       annotated("serving.kserve.io/stop", "maybe"),
+		"a metric of another scaler":  predictor(standard, "scaleMetric: rps"),
+		"a target above hundred":      predictor(standard, "scaleTarget: 150"),
+		"memory without a target":     predictor(standard, "scaleMetric: memory"),
+		"a protocol of a own runtime": "spec: {predictor: {model: {modelFormat: {name: a}, protocolVersion: openai}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			faults, _ := service(t, in).Validate(v1beta1.Rules{Mode: serving.Knative})
+			require.Len(t, faults, 1)
+			faults, warnings := service(t, in).Validate(v1beta1.Rules{Mode: serving.Knative, Stored: true})
+			require.Empty(t, faults)
+			require.NotEmpty(t, warnings)
+		})
+	}
+}
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	s := service(t, "spec: {predictor: {"+model+"}}")
+	for name, test := range map[string]struct {
+		hosts v1beta1.Hosts
+		says  string
+	}{
+		"a part that is too long":    {v1beta1.Hosts{Names: []string{"m." + strings.Repeat("a", 64) + ".test"}}, "64 characters, and the limit is 63"},
+		"a host that is too long":    {v1beta1.Hosts{Names: []string{strings.Repeat("a123456789.", 23) + "test"}}, "at most 253"},
+		"a letter that is none":      {v1beta1.Hosts{Names: []string{"m.Team.test"}}, "lower-case letters"},
+		"a host without a domain":    {v1beta1.Hosts{Names: []string{"m"}}, "at least one '.'"},
+		"a template that lacks text": {v1beta1.Hosts{Fault: "needs the label team"}, "ingress.domainTemplate needs the label team"},
+		"a right host":               {v1beta1.Hosts{Names: []string{"m.example.test"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			faults, _ := s.Validate(v1beta1.Rules{Mode: serving.Standard, Hosts: test.hosts})
+			if test.says == "" {
+				require.Empty(t, faults)
+				return
+			}
+			requireFault(t, faults, "metadata.name", test.says)
+		})
+	}
+}
+
+func TestATimeLimitThatNobodyKeepsIsTold(t *testing.T) {
+	t.Parallel()
+	_, warnings := service(t, predictor(standard, "timeout: 5")).Validate(v1beta1.Rules{NoTimeout: "an Ingress has none"})
+	require.Equal(t, []serving.Warning{{Field: "spec.predictor.timeout", Detail: "has no effect: an Ingress has none"}}, warnings)
+	_, warnings = service(t, predictor("", "timeout: 5")).Validate(v1beta1.Rules{Mode: serving.Knative, NoTimeout: "an Ingress has none"})
+	require.Empty(t, warnings)
 }
