@@ -106,6 +106,9 @@ func checkContainers(c *plan.Component) error {
 			seen[list[i].Name] = true
 		}
 	}
+	if len(c.Storage.Sources) > 0 && findContainer(c.Pod.Containers, ServingContainer) == nil {
+		return unsupported("the %s has a model and no container called %s to mount it in: give the container that serves that name", c.Role, ServingContainer)
+	}
 	for i := range c.Pod.Containers {
 		one := &c.Pod.Containers[i]
 		if one.Name != ServingContainer && one.Name != TransformerContainer {

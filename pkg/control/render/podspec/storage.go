@@ -219,9 +219,8 @@ func layOver(c corev1.Container, overlay *servingv1alpha1.ClusterStorageContaine
 	if err := json.Unmarshal(merged, &out); err != nil {
 		return c, fmt.Errorf("lay ClusterStorageContainer %s over the storage initializer: %w", overlay.Name, err)
 	}
-	if out.Name == "" {
-		out.Name = c.Name
-	}
+	// By its name the init container is known, to a second admission and to the status.
+	out.Name = c.Name
 	return out, nil
 }
 
