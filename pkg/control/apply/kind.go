@@ -31,28 +31,4 @@ func kindOf(o plan.Object) schema.GroupVersionKind {
 }
 
 // all are the children in one list.
-func all(c *plan.Children) []plan.Object {
-	list := make([]plan.Object, 0, 8)
-	if c == nil {
-		return list
-	}
-	for _, o := range c.Deployments {
-		list = append(list, o)
-	}
-	for _, o := range c.Services {
-		list = append(list, o)
-	}
-	for _, o := range c.Autoscalers {
-		list = append(list, o)
-	}
-	for _, o := range c.Ingresses {
-		list = append(list, o)
-	}
-	for _, o := range c.ConfigMaps {
-		list = append(list, o)
-	}
-	for _, o := range c.Optional {
-		list = append(list, o)
-	}
-	return list
-}
+func all(c *plan.Children) []plan.Object { return c.All() }

@@ -72,7 +72,7 @@ func (p *pass) clash(want, there plan.Object, ref *metav1.OwnerReference) error 
 		whose += fmt.Sprintf(" (written by %q)", fields[0].Manager)
 	}
 	return &plan.Blocked{
-		Reason: servingv1beta1.ReasonReconcileFailed, Role: p.role(want),
+		Reason: servingv1beta1.ReasonReconcileFailed, Role: p.role(want), Object: name,
 		Message: fmt.Sprintf("%s %s is needed, but one of that name exists and belongs to %s; it is left as it is: delete or rename it, or rename this %s", kind, name, whose, owner.Kind),
 	}
 }

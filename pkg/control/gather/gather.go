@@ -76,12 +76,14 @@ func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceSer
 	return snap, nil
 }
 
-// readyCanaries are the canary predictors with a pod that is available.
+// readyCanaries are the canary predictors with a pod that is available, behind a Service of the service's own.
 func readyCanaries(svc *servingv1beta1.InferenceService, children *plan.Children) map[string]bool {
 	ready := map[string]bool{}
 	for i := range svc.Spec.Canary {
 		name := svc.Spec.Canary[i].Predictor.Name
-		if d := children.Deployment(names.Predictor(svc.Name, name)); d != nil && d.Status.AvailableReplicas > 0 {
+		workload := names.Predictor(svc.Name, name)
+		d, s := children.Deployment(workload), children.Service(workload)
+		if d != nil && d.Status.AvailableReplicas > 0 && d.DeletionTimestamp.IsZero() && s != nil && s.DeletionTimestamp.IsZero() {
 			ready[name] = true
 		}
 	}

@@ -27,6 +27,7 @@ func (o *observer) events() []Event {
 			events = append(events, Event{Type: corev1.EventTypeWarning, Reason: t.event, Message: bounded(t.message, maxFailure)})
 		}
 	}
+	events = append(events, o.canaryEvents()...)
 	was, is := statusOf(o.old, serving.ConditionReady), statusOf(&o.status, serving.ConditionReady)
 	switch {
 	case is == corev1.ConditionTrue && was != corev1.ConditionTrue:

@@ -32,17 +32,20 @@ type trouble struct {
 	event string
 }
 
-func (o *observer) trouble() trouble {
+func (o *observer) trouble() trouble { return o.troubleIn(o.in.Failure) }
+
+// troubleIn is any error in the words of a condition.
+func (o *observer) troubleIn(err error) trouble {
 	var blocked *plan.Blocked
 	var waiting *plan.Waiting
 	switch {
-	case errors.As(o.in.Failure, &blocked):
+	case errors.As(err, &blocked):
 		return trouble{reason: blocked.Reason, message: blocked.Message, role: blocked.Role, event: blocked.Reason}
-	case errors.As(o.in.Failure, &waiting):
+	case errors.As(err, &waiting):
 		o.lookAgain(waiting.After)
 		return trouble{reason: waiting.Reason, message: waiting.Message}
 	}
-	return trouble{reason: servingv1beta1.ReasonReconcileFailed, message: o.in.Failure.Error(), event: ReasonInternalError}
+	return trouble{reason: servingv1beta1.ReasonReconcileFailed, message: err.Error(), event: ReasonInternalError}
 }
 
 // undecided is the status of a service that has no plan. What an earlier plan made may serve on; then Ready stays True, and the model's

@@ -32,6 +32,10 @@ type Input struct {
 	// Failure is a *plan.Blocked, a *plan.Waiting, or what applying the plan ended with: then Plan may be there too.
 	// An error that has the method About() (kind, name string) names the object that it is about.
 	Failure error
+	// Verdicts about canary predictors, by name, as they are to be remembered.
+	Verdicts map[string]*servingv1beta1.CanaryAnalysisStatus
+	// CanaryFailures are what kept canary predictors from being made, by workload.
+	CanaryFailures map[string]error
 	// Children are the live objects of the service, those that were just applied among them.
 	Children plan.Children
 	// Pods of the service, in any order.
@@ -164,41 +168,6 @@ func (o *observer) runtime(c *plan.Component) {
 	}
 }
 
-// canaries tells of each canary predictor, and of all together. They do not decide whether the service is ready.
-func (o *observer) canaries(p *plan.Plan) {
-	o.status.CanaryStatuses = nil
-	var unready fact
-	for _, c := range p.Canaries() {
-		var entry servingv1beta1.ComponentStatus
-		part := o.component(c, &entry)
-		s := servingv1beta1.CanaryStatus{Name: c.Canary.Name, TrafficPercent: c.Canary.Percent}
-		if d := o.in.Children.Deployment(c.Name); d != nil {
-			s.Ready = d.Status.AvailableReplicas > 0 && d.DeletionTimestamp.IsZero()
-		}
-		if len(part.pods) > 0 {
-			var before servingv1beta1.ModelStatus
-			for i := range o.old.CanaryStatuses {
-				if o.old.CanaryStatuses[i].Name == s.Name {
-					before = o.old.CanaryStatuses[i].ModelStatus
-				}
-			}
-			s.ModelStatus = o.modelStatus(part, &before)
-		}
-		part.on(s.ModelStatus.ModelRevisionStates)
-		if !s.Ready && unready.status == "" {
-			unready = fact{status: corev1.ConditionFalse, reason: ReasonCanariesNotReady, message: "canary predictor " + s.Name + ": " + part.message}
-		}
-		o.status.CanaryStatuses = append(o.status.CanaryStatuses, s)
-	}
-	switch {
-	case len(o.status.CanaryStatuses) == 0:
-	case unready.status != "":
-		o.conditions.put(servingv1beta1.CanaryPredictorReady, unready)
-	default:
-		o.conditions.put(servingv1beta1.CanaryPredictorReady, fact{status: corev1.ConditionTrue, reason: ReasonAllCanariesReady})
-	}
-}
-
 // latest tells, in Standard mode, that what serves is not what was last asked for. It is there only as long as that is so, because something failed.
 func (o *observer) latest() {
 	if o.in.Plan.Mode != serving.Standard {
@@ -222,6 +191,7 @@ func (o *observer) stopped() {
 		DeploymentMode: p.Mode, ServingRuntimeName: o.old.ServingRuntimeName, ClusterServingRuntimeName: o.old.ClusterServingRuntimeName,
 	}
 	o.status.Annotations = maps.Clone(o.old.Annotations)
+	o.status.CanaryStatuses = o.stoppedCanaries()
 	if c := p.Component(serving.Predictor); c != nil {
 		o.runtime(c)
 	}

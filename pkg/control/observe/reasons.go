@@ -42,6 +42,12 @@ const (
 	// ReasonAllCanariesReady and ReasonCanariesNotReady tell of canary predictors.
 	ReasonAllCanariesReady = "AllCanariesReady"
 	ReasonCanariesNotReady = "CanariesNotReady"
+	// ReasonCanaryRolledBack says that a canary gets nothing because of its measurements.
+	ReasonCanaryRolledBack = "CanaryRolledBack"
+	// ReasonTrafficNotSplit says that canaries run and get nothing, because nothing here splits requests.
+	ReasonTrafficNotSplit = "TrafficNotSplit"
+	// ReasonPredictorHostOnly says that requests which pass the transformer are not split.
+	ReasonPredictorHostOnly = "PredictorHostOnly"
 	// ReasonParentStatus says that no Gateway has answered for a route yet.
 	ReasonParentStatus = "ParentStatusNotAvailable"
 	// ReasonInternalError is the reason of events about errors.

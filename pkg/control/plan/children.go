@@ -43,6 +43,33 @@ func (c *Children) Add(o Object) bool {
 	return true
 }
 
+// All are the children of every kind; none of nil.
+func (c *Children) All() []Object {
+	list := make([]Object, 0, 8)
+	if c == nil {
+		return list
+	}
+	for _, o := range c.Deployments {
+		list = append(list, o)
+	}
+	for _, o := range c.Services {
+		list = append(list, o)
+	}
+	for _, o := range c.Autoscalers {
+		list = append(list, o)
+	}
+	for _, o := range c.Ingresses {
+		list = append(list, o)
+	}
+	for _, o := range c.ConfigMaps {
+		list = append(list, o)
+	}
+	for _, o := range c.Optional {
+		list = append(list, o)
+	}
+	return list
+}
+
 // Deployment returns the Deployment of that name, or nil.
 func (c *Children) Deployment(name string) *appsv1.Deployment { return named(c.Deployments, name) }
 

@@ -37,6 +37,10 @@ type Snapshot struct {
 	Surroundings
 	// ReadyCanaries are the names (spec.canary[].predictor.name) of canary predictors that can serve now.
 	ReadyCanaries map[string]bool
+	// CanaryShares bounds what canary predictors may have, in percent of the requests or of copies. One that is not here has what it asks for.
+	CanaryShares map[string]int32
+	// CanaryFaults says, by index in spec.canary, why a canary predictor cannot be made.
+	CanaryFaults map[int]*Blocked
 	// KnativeZeroInitialScale says that Knative Serving allows revisions to start with no pod.
 	KnativeZeroInitialScale bool
 	// KnativeDomains are the domain suffixes that Knative Serving hands out, example.com among them where it is so configured.
@@ -79,7 +83,9 @@ type Plan struct {
 	Frozen bool `json:",omitempty"`
 	// Components in the order canary predictors, predictor, transformer, explainer.
 	Components []Component
-	Route      Route
+	// Unplanned are the canary predictors that cannot be made.
+	Unplanned []Unplanned `json:",omitempty"`
+	Route     Route
 	// Decisions say why, for people; no renderer reads them.
 	Decisions []Decision
 	// Around is what the pods can draw on.
@@ -171,13 +177,6 @@ type Component struct {
 	RestURL string `json:",omitempty"`
 }
 
-// Canary is the share of a canary predictor.
-type Canary struct {
-	Name    string // spec.canary[].predictor.name
-	Percent int32
-	Ready   bool
-}
-
 // Runtime is the runtime that a predictor uses.
 type Runtime struct {
 	Name       string
@@ -256,6 +255,8 @@ type Route struct {
 	Path string `json:",omitempty"`
 	// Mesh says that Istio's VirtualService and the alias Service are wanted (Knative mode).
 	Mesh bool `json:",omitempty"`
+	// NoSplit says why canary predictors get no requests, although they run; empty where they do.
+	NoSplit string `json:",omitempty"`
 	// NoVirtualService says that the cluster does not know that kind; the alias Service is made all the same.
 	NoVirtualService bool `json:",omitempty"`
 }

@@ -45,6 +45,8 @@ type Blocked struct { //nolint:errname // the plain word is what the rest of the
 	Role serving.ComponentRole
 	// Message says what is wrong and what would fix it.
 	Message string
+	// Object is the name of the one object that is in the way; empty where there is none.
+	Object string `json:",omitempty"`
 	// Decisions taken before. The last one has nothing chosen where all candidates were rejected.
 	Decisions []Decision
 }

@@ -23,6 +23,18 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
+// ComponentError says why the objects of one component cannot be made.
+type ComponentError struct {
+	// Name of the workload.
+	Name string
+	Err  error
+}
+
+func (e *ComponentError) Error() string { return fmt.Sprintf("render %s: %v", e.Name, e.Err) }
+
+// Unwrap gives the cause.
+func (e *ComponentError) Unwrap() error { return e.Err }
+
 // Objects are everything that a service owns, sorted by kind and name. A stopped service owns nothing.
 func Objects(p *plan.Plan, st *settings.Settings) ([]plan.Object, error) {
 	if p.Stopped || len(p.Components) == 0 {
@@ -34,7 +46,7 @@ func Objects(p *plan.Plan, st *settings.Settings) ([]plan.Object, error) {
 		c := &p.Components[i]
 		made, err := component(p, c, st)
 		if err != nil {
-			return nil, fmt.Errorf("render %s: %w", c.Name, err)
+			return nil, &ComponentError{Name: c.Name, Err: err}
 		}
 		objects = append(objects, made...)
 		multiModel = multiModel || c.MultiModel

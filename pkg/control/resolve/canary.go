@@ -5,52 +5,153 @@ package resolve
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
-// canaries decides on the canary predictors, and makes room for those that are ready in the stable one.
-func (r *resolver) canaries(stable *resolved) ([]plan.Component, error) {
+// canaries decides on the canary predictors. One that cannot be made is no reason not to make the others, or the stable one.
+func (r *resolver) canaries(stable *resolved) []plan.Component {
 	if len(r.svc.Spec.Canary) == 0 || r.plan.Mode != serving.Standard {
-		return nil, nil
+		return nil
 	}
+	shadow, _ := r.svc.CanaryShadow() // what is wrong with it is among the faults
 	all := make([]plan.Component, 0, len(r.svc.Spec.Canary)+1)
 	stableMin := minReplicas(r.svc.Spec.Predictor.MinReplicas)
-	var busy int32
 	for i := range r.svc.Spec.Canary {
-		canary := &r.svc.Spec.Canary[i]
-		spec, err := overlay(stable.spec, &canary.Predictor)
+		entry := &r.svc.Spec.Canary[i]
+		name := entry.Predictor.Name
+		canary := plan.Canary{Name: name, Index: i, Percent: entry.TrafficPercent, Shadow: shadow[name], Ready: r.snap.ReadyCanaries[name]}
+		component, err := r.canary(stable, entry, replicas(stableMin, &canary, entry.Predictor.MinReplicas))
+		if fault := r.snap.CanaryFaults[i]; fault != nil {
+			err = fault
+		}
 		if err != nil {
-			return nil, unsupported("spec.canary[%d].predictor cannot be laid over spec.predictor: %v", i, err)
+			r.plan.Unplanned = append(r.plan.Unplanned, plan.Unplanned{Canary: canary, Workload: names.Predictor(r.svc.Name, name), Why: asBlocked(err)})
+			continue
 		}
-		replicas := int32((int64(stableMin)*int64(canary.TrafficPercent) + 99) / 100)
-		if canary.Predictor.MinReplicas != nil {
-			replicas = *canary.Predictor.MinReplicas
-		}
-		spec.MinReplicas, spec.MaxReplicas = &replicas, 0
-		spec.ScaleTarget, spec.ScaleMetric, spec.ScaleMetricType, spec.AutoScaling = nil, nil, nil, nil
-		made, err := r.predictor(spec)
-		if err != nil {
-			return nil, err
-		}
-		ready := r.snap.ReadyCanaries[spec.Name]
-		made.component.Canary = &plan.Canary{Name: spec.Name, Percent: canary.TrafficPercent, Ready: ready}
-		if ready {
-			busy += replicas
-		}
-		all = append(all, *made.component)
+		component.Canary = &canary
+		all = append(all, *component)
 	}
-	if r.svc.Spec.Predictor.MinReplicas != nil && busy > 0 {
-		stable.component.Scale.Min = new(max(stableMin-busy, 1))
-	}
-	return all, nil
+	return all
 }
 
-// overlay is the stable predictor with everything that the canary says over it: objects are merged, lists replaced.
+// replicas are the canary's own, or its share of the stable predictor's. A canary that gets copies of requests needs the pods for them, too.
+func replicas(stable int32, c *plan.Canary, own *int32) int32 {
+	if own != nil {
+		return *own
+	}
+	return int32((int64(stable)*int64(max(c.Percent, c.Shadow)) + 99) / 100)
+}
+
+// canary decides on one canary predictor.
+func (r *resolver) canary(stable *resolved, entry *servingv1beta1.CanarySpec, pods int32) (*plan.Component, error) {
+	spec, err := overlay(&r.svc.Spec.Predictor, &entry.Predictor)
+	if err != nil {
+		return nil, invalidPredictor("%v: write the fields of both as they are in the API", err)
+	}
+	if m, chosen := spec.Model, stable.component.Runtime; m != nil && m.Runtime == nil && chosen != nil && sameFormat(&r.svc.Spec.Predictor, &entry.Predictor) {
+		m.Runtime = &chosen.Name
+	}
+	spec.MinReplicas, spec.MaxReplicas = &pods, 0
+	spec.ScaleTarget, spec.ScaleMetric, spec.ScaleMetricType, spec.AutoScaling = nil, nil, nil, nil
+	made, err := r.predictor(spec)
+	if err != nil {
+		return nil, err
+	}
+	c := made.component
+	if c.Scale.Class == serving.AutoscalerKEDA {
+		// A ScaledObject needs something to measure; a fixed number of pods is kept by a HorizontalPodAutoscaler without any.
+		c.Scale.Class = serving.AutoscalerHPA
+	}
+	return c, r.checkName(c)
+}
+
+func asBlocked(err error) *plan.Blocked {
+	var b *plan.Blocked
+	var waiting *plan.Waiting
+	switch {
+	case errors.As(err, &b):
+		b.Role = serving.Predictor
+		return b
+	case errors.As(err, &waiting):
+		return &plan.Blocked{Reason: waiting.Reason, Role: serving.Predictor, Message: waiting.Message}
+	}
+	return &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Role: serving.Predictor, Message: err.Error()}
+}
+
+// split gives the canary predictors that are ready their share of the requests, and makes room for them in the stable one.
+func (r *resolver) split() error {
+	stable := r.plan.Component(serving.Predictor)
+	if len(r.svc.Spec.Canary) == 0 || r.plan.Mode != serving.Standard || stable == nil {
+		return nil
+	}
+	if r.plan.Route.NoSplit = r.st.NoSplit(); r.plan.Route.Internal && r.plan.Route.NoSplit == "" {
+		r.plan.Route.NoSplit = "the service is reached from inside the cluster only, so that it has no HTTPRoute"
+	}
+	for _, c := range r.plan.Tracks() {
+		if c.Ready && r.plan.Route.NoSplit == "" {
+			c.Weight, c.Copies = min(c.Percent, r.allowed(c.Name)), min(c.Shadow, r.allowed(c.Name))
+		}
+	}
+	// Where somebody else splits the requests, all of a canary's pods are taken to have their share.
+	var busy int64
+	for _, c := range r.plan.Canaries() {
+		if !c.Canary.Ready || c.Canary.Shadow > 0 {
+			continue
+		}
+		pods, percent, allowed := int64(minReplicas(c.Scale.Min)), int64(c.Canary.Percent), int64(r.allowed(c.Canary.Name))
+		if allowed < percent {
+			pods = pods * allowed / percent
+		}
+		busy += pods
+	}
+	if least := r.svc.Spec.Predictor.MinReplicas; least != nil && busy > 0 {
+		stable.Scale.Min = new(int32(max(int64(*least)-busy, 1)))
+	}
+	return nil
+}
+
+// allowed is the most that measurements let a canary have, in percent.
+func (r *resolver) allowed(name string) int32 {
+	if most, bounded := r.snap.CanaryShares[name]; bounded {
+		return most
+	}
+	return 100
+}
+
+func sameFormat(stable, canary *servingv1beta1.PredictorSpec) bool {
+	return canary.Model == nil || canary.Model.ModelFormat.Name == "" || stable.Model == nil || canary.Model.ModelFormat.Name == stable.Model.ModelFormat.Name
+}
+
+// overlay is the stable predictor with everything that the canary says over it: objects are merged, lists replaced. What excludes each other
+// is not mixed: a source of the model, a model and a container in its place.
 func overlay(stable, canary *servingv1beta1.PredictorSpec) (*servingv1beta1.PredictorSpec, error) {
+	stable = stable.DeepCopy()
+	switch {
+	case canary.IsCustom():
+		stable.Model, stable.StorageURIs = nil, nil
+	case canary.Model != nil && stable.IsCustom():
+		stable.Containers = nil
+	}
+	if m := canary.Model; m != nil && (text(m.StorageURI) != "" || m.Storage != nil) || len(canary.StorageURIs) > 0 {
+		stable.StorageURIs = nil
+		if stable.Model != nil && (len(canary.StorageURIs) > 0 || m.Storage == nil) {
+			stable.Model.Storage = nil
+		}
+		if stable.Model != nil {
+			stable.Model.StorageURI = nil
+		}
+	}
+	if m := stable.Model; m != nil && !sameFormat(stable, canary) {
+		// The runtime of the stable predictor does not know the canary's format, and its version is the version of another image.
+		m.Runtime, m.RuntimeVersion = nil, nil
+		m.ModelFormat.Version = nil
+	}
 	base, err := asMap(stable)
 	if err != nil {
 		return nil, err
@@ -59,18 +160,13 @@ func overlay(stable, canary *servingv1beta1.PredictorSpec) (*servingv1beta1.Pred
 	if err != nil {
 		return nil, err
 	}
-	otherFormat := canary.Model != nil && canary.Model.ModelFormat.Name != "" && stable.Model != nil && canary.Model.ModelFormat.Name != stable.Model.ModelFormat.Name
 	raw, err := json.Marshal(mergeMaps(base, over))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("lay the canary over spec.predictor: %w", err)
 	}
 	merged := &servingv1beta1.PredictorSpec{}
 	if err := json.Unmarshal(raw, merged); err != nil {
-		return nil, err
-	}
-	if otherFormat && canary.Model.Runtime == nil {
-		// The runtime of the stable predictor does not know the canary's format; let one be chosen.
-		merged.Model.Runtime = nil
+		return nil, fmt.Errorf("lay the canary over spec.predictor: %w", err)
 	}
 	return merged, nil
 }

@@ -45,7 +45,7 @@ func Service(snap *plan.Snapshot, st *settings.Settings) (*plan.Plan, error) {
 		},
 		Around: &snap.Surroundings,
 	}}
-	for _, step := range []func() error{r.mode, r.components, r.checkScale, r.checkNames, r.route} {
+	for _, step := range []func() error{r.mode, r.components, r.checkScale, r.checkNames, r.route, r.split} {
 		if err := step(); err != nil {
 			return nil, r.blocked(err)
 		}
@@ -129,11 +129,7 @@ func (r *resolver) components() error {
 		if err != nil {
 			return inRole(err, serving.Predictor)
 		}
-		canaries, err := r.canaries(stable)
-		if err != nil {
-			return inRole(err, serving.Predictor)
-		}
-		r.plan.Components = append(canaries, *stable.component)
+		r.plan.Components = append(r.canaries(stable), *stable.component)
 	}
 	if t := r.svc.Spec.Transformer; t != nil {
 		c, err := r.transformer(t)

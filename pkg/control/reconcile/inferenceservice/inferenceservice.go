@@ -32,7 +32,6 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/gather"
 	"github.com/kserve-go/kserve-go/pkg/control/observe"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
-	"github.com/kserve-go/kserve-go/pkg/control/render"
 	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
@@ -66,8 +65,12 @@ type Reconciler struct {
 	Events   record.EventRecorder
 	Metrics  *Metrics
 	Log      *zap.Logger
+	// Measure takes looks at canaries; nil takes none.
+	Measure Measurer
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
+
+	verdicts remembered
 
 	own  versions
 	calm calm
@@ -79,6 +82,9 @@ type attempt struct {
 	failure error
 	outcome *apply.Outcome
 	retry   time.Duration
+	// verdicts about the canaries, and by workload what keeps one from being made.
+	verdicts *verdicts
+	canaries map[string]error
 	// soon says that somebody else was quicker, and that another look soon is worth it.
 	soon bool
 	// err is an error that is worth another attempt soon.
@@ -133,6 +139,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	}
 	seen := observe.Service(observe.Input{
 		Service: svc, Plan: a.plan, Failure: a.failure, Children: *children, Pods: pods, Settings: st, Now: metav1.NewTime(r.now()),
+		Verdicts: a.verdicts.states, CanaryFailures: a.canaries,
 	})
 	watch.done(phaseObserve)
 	written, err := r.writeStatus(ctx, svc, &seen.Status)
@@ -169,8 +176,8 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 	defer cancel()
 	defaulted := svc.DeepCopy()
 	defaulted.SetDefaults(st.ServiceDefaults())
-	a := &attempt{}
-	snap, err := r.Gather.Service(ctx, defaulted, st, children)
+	a := &attempt{verdicts: &verdicts{}}
+	snap, err := r.gatherService(ctx, defaulted, st, children)
 	watch.done(phaseGather)
 	var blocked *plan.Blocked
 	switch {
@@ -185,6 +192,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		watch.done(phaseResolve)
 		return a
 	}
+	a.verdicts = r.judge(svc, snap, st)
 	a.plan, a.failure = resolve.Service(snap, st)
 	watch.done(phaseResolve)
 	if a.failure != nil {
@@ -197,7 +205,9 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 	if a.plan.Frozen || a.plan.Mode == serving.ModelMesh && len(a.plan.Components) == 0 {
 		return a
 	}
-	objects, err := render.Objects(a.plan, st)
+	r.keepVerdicts(svc.UID, a.verdicts)
+	a.retry = a.verdicts.after
+	objects, err := renderObjects(a.plan, st)
 	watch.done(phaseRender)
 	if err != nil {
 		a.failure = &plan.Blocked{Reason: servingv1beta1.ReasonReconcileFailed, Message: err.Error()}
@@ -212,7 +222,11 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 			return a
 		}
 	}
-	a.outcome = r.Apply.Objects(ctx, wanted(a.plan, objects, children))
+	stay, rest := kept(a.plan, children)
+	a.outcome = r.Apply.Objects(ctx, wanted(a.plan, objects, rest))
+	for _, o := range stay.All() {
+		a.outcome.Children.Add(o)
+	}
 	a.judge()
 	return a
 }
@@ -222,7 +236,7 @@ func validate(svc *servingv1beta1.InferenceService, snap *plan.Snapshot, st *set
 	rules := st.ServiceRules(snap.StorageContainers, resolve.Hosts(svc, st))
 	rules.Stored = true // what another admission let pass and does no harm goes on
 	faults, _ := svc.Validate(rules)
-	if len(faults) == 0 {
+	if faults = canaryFaults(faults, svc, snap); len(faults) == 0 {
 		return nil
 	}
 	return &plan.Blocked{Reason: string(servingv1beta1.InvalidPredictorSpec), Role: roleOfField(faults), Message: faults.ToAggregate().Error()}
@@ -247,7 +261,9 @@ func (a *attempt) judge() {
 		switch {
 		case errors.As(err, &blocked):
 			a.retry = soonest(a.retry, retryBlocked) // the object in the way is not watched
-			a.failure = err
+			if !a.ofCanary(err) {
+				a.failure = err
+			}
 			continue
 		case errors.As(err, &waiting):
 			a.retry = soonest(a.retry, waiting.After)
@@ -260,7 +276,7 @@ func (a *attempt) judge() {
 		default:
 			a.err = errors.Join(a.err, err)
 		}
-		if a.failure == nil {
+		if !a.ofCanary(err) && a.failure == nil {
 			a.failure = err
 		}
 	}
@@ -303,6 +319,7 @@ func (r *Reconciler) finalize(ctx context.Context, svc *servingv1beta1.Inference
 func (r *Reconciler) forget(name types.NamespacedName, now types.UID) {
 	if before, gone := r.own.named(name, now); gone {
 		r.Apply.Forget(before)
+		r.keepVerdicts(before, &verdicts{})
 	}
 	if now == "" {
 		r.Metrics.gone(name)

@@ -147,6 +147,7 @@ func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port in
 		}},
 		BackendRefs: r.backends(c, port),
 	}
+	out.Filters = append(out.Filters, r.mirrors(c, port)...)
 	if !r.st.Ingress.DisableHTTPRouteTimeout {
 		seconds := int64(defaultBudget)
 		if c.TimeoutSeconds != nil {
@@ -160,23 +161,67 @@ func (r *routes) rule(c *plan.Component, match gatewayv1.HTTPRouteMatch, port in
 // backends are the component's Service, and for the predictor those of its ready canaries with their shares.
 func (r *routes) backends(c *plan.Component, port int32) []gatewayv1.HTTPBackendRef {
 	stable := r.backend(c.Name, port)
-	canaries := r.p.Canaries()
+	canaries := r.p.Tracks()
 	if c.Role != serving.Predictor || len(canaries) == 0 {
 		return []gatewayv1.HTTPBackendRef{stable}
 	}
 	refs := []gatewayv1.HTTPBackendRef{stable}
 	rest := int32(100)
 	for _, canary := range canaries {
-		if !canary.Canary.Ready {
+		if !canary.Ready || canary.Shadow > 0 {
 			continue
 		}
-		ref := r.backend(canary.Name, port)
-		ref.Weight = new(canary.Canary.Percent)
-		rest -= canary.Canary.Percent
+		at, ok := r.portOf(canary, c, port)
+		if !ok {
+			continue
+		}
+		ref := r.backend(canary.Workload, at)
+		ref.Weight = new(canary.Weight)
+		rest -= canary.Weight
 		refs = append(refs, ref)
 	}
 	refs[0].Weight = new(max(rest, 0))
 	return refs
+}
+
+// portOf is the port of a canary where the same is spoken as at a port of the stable predictor; a canary that does not speak it gets no such
+// requests. Of a canary that cannot be planned nothing else is known than that it had the ports of the stable one.
+func (r *routes) portOf(canary plan.Track, stable *plan.Component, port int32) (int32, bool) {
+	for _, c := range r.p.Canaries() {
+		if c.Name != canary.Workload {
+			continue
+		}
+		own, ownGRPC := c.Ports()
+		if _, grpc := stable.Ports(); grpc != nil && grpc.Port == port {
+			own = ownGRPC
+		}
+		if own == nil {
+			return 0, false
+		}
+		return own.Port, true
+	}
+	return port, true
+}
+
+// mirrors copy requests for the predictor to the canaries that ask for copies. What they answer is thrown away by the gateway.
+func (r *routes) mirrors(c *plan.Component, port int32) []gatewayv1.HTTPRouteFilter {
+	var filters []gatewayv1.HTTPRouteFilter
+	if c.Role != serving.Predictor {
+		return nil
+	}
+	for _, canary := range r.p.Tracks() {
+		at, ok := r.portOf(canary, c, port)
+		if canary.Copies == 0 || !ok {
+			continue
+		}
+		filters = append(filters, gatewayv1.HTTPRouteFilter{
+			Type: gatewayv1.HTTPRouteFilterRequestMirror,
+			RequestMirror: &gatewayv1.HTTPRequestMirrorFilter{
+				BackendRef: r.backend(canary.Workload, at).BackendObjectReference, Percent: new(canary.Copies),
+			},
+		})
+	}
+	return filters
 }
 
 func (r *routes) backend(service string, port int32) gatewayv1.HTTPBackendRef {
