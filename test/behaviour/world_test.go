@@ -4,6 +4,7 @@
 package behaviour
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -142,7 +143,9 @@ func decode[T any](d doc) (*T, error) {
 		return nil, err
 	}
 	v := new(T)
-	if err := yaml.UnmarshalStrict(raw, v); err != nil {
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(v); err != nil {
 		return nil, fmt.Errorf("read %s: %w", id(d), err)
 	}
 	return v, nil
