@@ -297,6 +297,9 @@ func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.Dis
 			return fmt.Errorf("watch: %w", err)
 		}
 	}
+	if err := c.addMeasurer(mgr); err != nil {
+		return err
+	}
 	k := &kinds{controllers: c, discovery: d, changed: make(chan event.GenericEvent, 16), indexed: map[string]bool{}}
 	for _, o := range present {
 		if err := k.watch(ctx, o); err != nil {

@@ -63,7 +63,7 @@ type entry struct {
 // Measurer takes looks. Use New, and Run it.
 type Measurer struct {
 	log  *zap.Logger
-	wake func(types.NamespacedName)
+	wake func(context.Context, types.NamespacedName)
 	now  func() time.Time
 	jobs chan Ask
 
@@ -73,7 +73,7 @@ type Measurer struct {
 }
 
 // New makes a Measurer that tells wake of each service that has a new look.
-func New(log *zap.Logger, wake func(types.NamespacedName)) *Measurer {
+func New(log *zap.Logger, wake func(context.Context, types.NamespacedName)) *Measurer {
 	return &Measurer{log: log, wake: wake, now: time.Now, jobs: make(chan Ask, waiting), entries: map[key]*entry{}}
 }
 
@@ -159,6 +159,6 @@ func (m *Measurer) take(ctx context.Context, ask Ask) {
 		}
 	}
 	if wanted {
-		m.wake(ask.Service)
+		m.wake(ctx, ask.Service)
 	}
 }

@@ -146,7 +146,7 @@ func TestThereIsALookInEveryIntervalAndNobodyWaits(t *testing.T) {
 	t.Parallel()
 	st := server(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, vector("7")) })
 	woken := make(chan types.NamespacedName, 1)
-	m := New(zap.NewNop(), func(n types.NamespacedName) { woken <- n })
+	m := New(zap.NewNop(), func(_ context.Context, n types.NamespacedName) { woken <- n })
 	now := time.Unix(1000, 0)
 	m.now = func() time.Time { return now }
 	ask := Ask{
