@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,9 +50,12 @@ type Applier struct {
 	Kinds *gather.Kinds
 	// Count is told of every request; it may be nil.
 	Count func(kind, verb string)
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
 
-	memory  memory
-	bundles bundles
+	memory   memory
+	bundles  bundles
+	settling settling
 }
 
 // Wanted is what one owner is to have.
@@ -64,6 +68,8 @@ type Wanted struct {
 	Unlisted []plan.Object
 	// Later says that an object is not to be made yet where it is not there; nil says so of none.
 	Later func(plan.Object) bool
+	// Served says whether a Service can answer: no route is led to it before. Nil says nothing of any.
+	Served func(service string) bool
 	// Role is the component that an object is for.
 	Role func(plan.Object) serving.ComponentRole
 }
@@ -72,8 +78,10 @@ type Wanted struct {
 type Outcome struct {
 	Children *plan.Children
 	Writes   int
-	// Later are the wanted objects that were not made yet.
+	// Later are the wanted objects that were not made yet, or not changed yet.
 	Later []plan.Object
+	// Again is when another pass can delete what was kept because requests may still be on their way to it; zero is that there is nothing.
+	Again time.Duration
 	// Errors are one each for the objects that could not be made or deleted: *plan.Blocked, *plan.Waiting or *Error.
 	Errors []error
 }
@@ -108,10 +116,19 @@ type pass struct {
 	w       Wanted
 	have    map[key]plan.Object
 	outcome Outcome
+	// early says that a route was left as it is because what it is to lead to cannot answer yet.
+	early bool
+}
+
+func (a *Applier) now() time.Time {
+	if a.Now != nil {
+		return a.Now()
+	}
+	return time.Now()
 }
 
 // Objects makes the owner have what is wanted. An object that cannot be made does not keep the others from being made; but while one
-// is missing, nothing is deleted that may still serve in its place.
+// is missing, nothing is deleted that may still serve in its place; nor is what requests are led to, until a while after they are led elsewhere.
 //
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;patch;delete
@@ -152,8 +169,10 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 			p.outcome.Children.Add(there)
 		}
 	}
+	ways, rest := p.stillUsed(leftovers)
+	p.outcome.Again = rest
 	for _, o := range leftovers {
-		if len(p.outcome.Errors) > 0 {
+		if len(p.outcome.Errors) > 0 || isWay(o) && ways > 0 || !isWay(o) && rest > 0 {
 			p.outcome.Children.Add(o)
 			continue
 		}
@@ -181,6 +200,11 @@ func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 		if there, err = p.read(ctx, want); err != nil {
 			return nil, err
 		}
+	}
+	if there != nil && p.tooEarly(want, there) {
+		p.early = true
+		p.outcome.Later = append(p.outcome.Later, want)
+		return there, nil
 	}
 	w, err := wishOf(want)
 	if err != nil {
@@ -272,4 +296,7 @@ func (p *pass) unlisted(ctx context.Context, wanted map[key]bool) {
 }
 
 // Forget drops what is remembered of an owner that is gone.
-func (a *Applier) Forget(owner types.UID) { a.memory.forget(string(owner)) }
+func (a *Applier) Forget(owner types.UID) {
+	a.memory.forget(string(owner))
+	a.settling.forget(string(owner))
+}

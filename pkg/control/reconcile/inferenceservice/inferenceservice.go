@@ -255,6 +255,7 @@ func roleOfField(faults field.ErrorList) serving.ComponentRole {
 
 // judge turns what applying met into the one failure that the status tells, and into when to try again.
 func (a *attempt) judge() {
+	a.retry = soonest(a.retry, a.outcome.Again)
 	for _, err := range a.outcome.Errors {
 		var blocked *plan.Blocked
 		var waiting *plan.Waiting
@@ -290,6 +291,9 @@ func wanted(p *plan.Plan, objects []plan.Object, children *plan.Children) apply.
 	}
 	if !everyComponentServed(p, children) {
 		w.Later = isRoute
+	}
+	if p.Mode == serving.Standard {
+		w.Served = func(service string) bool { return serves(children.Deployment(service)) }
 	}
 	return w
 }

@@ -56,6 +56,11 @@ func available(d *appsv1.Deployment) bool {
 	return false
 }
 
+// serves says whether a workload can answer, with all of the pods that it is to have or with some.
+func serves(d *appsv1.Deployment) bool {
+	return available(d) || d != nil && d.Status.AvailableReplicas > 0
+}
+
 func ksvcReady(o *unstructured.Unstructured) bool {
 	if o == nil {
 		return false
