@@ -4,7 +4,8 @@
 // Package cli is kserve, the person's tool: one command that serves, inspects and asks InferenceServices.
 //
 // Called by: cmd/kserve.
-// Next: cli/run, which serves the objects of a file; cli/inspect, which tells what they would become; cli/predict; cli/cluster.
+// Next: cli/run, which serves the objects of a file; cli/inspect, which tells what they would become; cli/diff and cli/status, which look at a
+// cluster; cli/predict; cli/cluster.
 package cli
 
 import (
@@ -18,11 +19,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster"
+	"github.com/kserve-go/kserve-go/pkg/cli/diff"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/inspect"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/cli/predict"
 	"github.com/kserve-go/kserve-go/pkg/cli/run"
+	"github.com/kserve-go/kserve-go/pkg/cli/status"
 	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/version"
 )
@@ -68,7 +71,9 @@ shows what a cluster would make of it, and sends requests to what is running.
 		inspect.RenderCommand(streams),
 		inspect.ValidateCommand(streams),
 		inspect.ExplainCommand(streams),
+		diff.Command(streams),
 		predict.Command(streams),
+		status.Command(streams),
 		cluster.Command(streams),
 		versionCommand(streams),
 	)

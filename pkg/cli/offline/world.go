@@ -3,7 +3,7 @@
 
 // Package offline stands in for an API server: the objects of some files, the shipped runtimes and settings are its whole world.
 //
-// Called by: cli/inspect, cli/run.
+// Called by: cli/inspect, cli/run, cli/diff.
 // Next: control/resolve, which plans a service from what this package gathers.
 package offline
 
@@ -67,7 +67,12 @@ func Load(stdin io.Reader, files []string) (*World, []manifest.Fault) {
 func (w *World) Objects() int { return len(w.objects) }
 
 // Build sorts objects into a World. The shipped runtimes are part of it; one of the same name in the files replaces it.
-func Build(objects []*manifest.Object) (*World, []manifest.Fault) {
+func Build(objects []*manifest.Object) (*World, []manifest.Fault) { return build(objects, true) }
+
+// Observed is Build for objects that were read from a cluster: nothing stands in for what the cluster lacks.
+func Observed(objects []*manifest.Object) (*World, []manifest.Fault) { return build(objects, false) }
+
+func build(objects []*manifest.Object, shipped bool) (*World, []manifest.Fault) {
 	w := &World{
 		Settings: settings.Defaults(),
 		objects:  objects,
@@ -94,7 +99,9 @@ func Build(objects []*manifest.Object) (*World, []manifest.Fault) {
 			put(w.secrets, o, *withStringData(named(v, o)))
 		}
 	}
-	w.addShipped(own)
+	if shipped {
+		w.addShipped(own)
+	}
 	for _, o := range objects {
 		if v, ok := o.Value.(*servingv1beta1.InferenceService); ok {
 			w.Services = append(w.Services, Service{o, w.defaulted(named(v, o))})

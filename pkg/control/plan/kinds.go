@@ -89,3 +89,9 @@ func MetadataKept(gk schema.GroupKind) bool {
 // MadeOnce says that objects of a kind are made where they are missing, and that their content is someone else's from then on: the list
 // of models of a multi-model service belongs to its TrainedModels.
 func MadeOnce(gk schema.GroupKind) bool { return gk == schema.GroupKind{Kind: "ConfigMap"} }
+
+// FormerManagers are the field managers that wrote the objects of a cluster which another controller of these kinds made: what they own
+// becomes ours, so that it can be taken back.
+func FormerManagers() []string {
+	return []string{"manager", "kserve-controller-manager", "before-first-apply"}
+}

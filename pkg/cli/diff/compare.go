@@ -1,0 +1,202 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
+	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/render"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
+)
+
+// fieldManager is the name under which the controller writes.
+const fieldManager = "kserve-controller"
+
+// family are the objects that one service has now, by kind and name.
+type family map[objectKey]*unstructured.Unstructured
+
+type objectKey struct {
+	schema.GroupKind
+	name string
+}
+
+// compare finds what would change for one service.
+func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error) {
+	found := &Service{Namespace: s.Object.Namespace, Name: s.Object.Name, Changes: []Change{}}
+	if fault := w.faults[s.Object.ID()]; fault != "" {
+		found.Blocked = "the service would be refused: " + fault
+		return found, nil
+	}
+	have, kinds, err := w.family(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.plan(s, have, kinds)
+	var objects []plan.Object
+	if err == nil && p.Frozen {
+		found.Blocked = "the service is ready and asks to be left as it is (annotation serving.kserve.io/disable-auto-update)"
+		return found, nil
+	}
+	if err == nil {
+		objects, err = render.Objects(p, w.Settings)
+	}
+	if err != nil {
+		found.Blocked = err.Error()
+		return found, nil //nolint:nilerr // this is what the controller would tell, too
+	}
+	for _, want := range objects {
+		gvk := want.GetObjectKind().GroupVersionKind()
+		key := objectKey{gvk.GroupKind(), want.GetName()}
+		there := have[key]
+		delete(have, key)
+		if optional, ok := plan.OptionalKind(gvk.GroupKind()); ok && !kinds[gvk.GroupKind()] {
+			found.add(Change{Verb: Fail, Kind: gvk.Kind, Name: want.GetName(), Message: fmt.Sprintf("the cluster does not have %s: %s", optional.CRD, optional.Install)})
+			continue
+		}
+		c, err := w.object(ctx, want, there)
+		if err != nil {
+			return nil, err
+		}
+		found.add(c)
+	}
+	for key, there := range have {
+		if there.GetDeletionTimestamp() == nil {
+			text, err := unified(there, nil)
+			if err != nil {
+				return nil, err
+			}
+			found.add(Change{Verb: Delete, Kind: key.Kind, Name: key.name, Diff: text})
+		}
+	}
+	found.sort()
+	return found, nil
+}
+
+// plan decides as the controller would, with what only a cluster can tell.
+func (w *world) plan(s offline.Service, have family, kinds map[schema.GroupKind]bool) (*plan.Plan, error) {
+	snap := w.Snapshot(s)
+	snap.NoVirtualServices = !kinds[plan.VirtualService.GroupKind()]
+	snap.ReadyCanaries = map[string]bool{}
+	for i := range s.Defaulted.Spec.Canary {
+		name := s.Defaulted.Spec.Canary[i].Predictor.Name
+		if d := have[objectKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, names.Predictor(s.Object.Name, name)}]; d != nil {
+			available, _, _ := unstructured.NestedInt64(d.Object, "status", "availableReplicas") // what is not there is 0
+			snap.ReadyCanaries[name] = available > 0
+		}
+	}
+	return resolve.Service(snap, w.Settings)
+}
+
+// family lists the objects whose controller is the service, and which kinds the cluster has.
+func (w *world) family(ctx context.Context, s offline.Service) (family, map[schema.GroupKind]bool, error) {
+	have, kinds := family{}, map[schema.GroupKind]bool{}
+	all := plan.CoreKinds()
+	for _, o := range plan.OptionalKinds() {
+		all = append(all, o.GroupVersionKind)
+	}
+	for _, gvk := range all {
+		list, err := w.resource(gvk, s.Object.Namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		kinds[gvk.GroupKind()] = true
+		for i := range list.Items {
+			u := &list.Items[i]
+			if ref := metav1.GetControllerOfNoCopy(u); ref != nil && ref.UID == s.Defaulted.UID {
+				have[objectKey{gvk.GroupKind(), u.GetName()}] = u
+			}
+		}
+	}
+	return have, kinds, nil
+}
+
+func (w *world) resource(gvk schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(gvk) // right for every kind that services can have
+	return w.client.Resource(resource).Namespace(namespace)
+}
+
+// object asks the API server what an object would become.
+func (w *world) object(ctx context.Context, want plan.Object, there *unstructured.Unstructured) (Change, error) {
+	gvk := want.GetObjectKind().GroupVersionKind()
+	c := Change{Verb: Update, Kind: gvk.Kind, Name: want.GetName()}
+	if there == nil {
+		c.Verb = Create
+		stranger, err := w.resource(gvk, want.GetNamespace()).Get(ctx, want.GetName(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return c, fmt.Errorf("read %s %s: %w", gvk.Kind, want.GetName(), err)
+		default:
+			return c.fails("one of that name exists and does not belong to the service: " + whose(stranger)), nil
+		}
+	}
+	if there != nil && plan.MadeOnce(gvk.GroupKind()) {
+		return Change{}, nil
+	}
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return c, fmt.Errorf("write %s %s down: %w", gvk.Kind, want.GetName(), err)
+	}
+	body := &unstructured.Unstructured{Object: raw}
+	unstructured.RemoveNestedField(body.Object, "status")
+	unstructured.RemoveNestedField(body.Object, "metadata", "creationTimestamp")
+	after, err := w.resource(gvk, want.GetNamespace()).Apply(ctx, want.GetName(), body,
+		metav1.ApplyOptions{FieldManager: fieldManager, Force: true, DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return refused(c, err)
+	}
+	if there != nil {
+		if after, err = withoutFormer(there, after); err != nil {
+			return c, fmt.Errorf("compare %s %s: %w", gvk.Kind, want.GetName(), err)
+		}
+		if !plan.MetadataKept(gvk.GroupKind()) && sameSpec(there, after) {
+			return Change{}, nil
+		}
+	}
+	if c.Diff, err = unified(there, after); err != nil {
+		return c, err
+	}
+	if c.Diff == "" {
+		return Change{}, nil
+	}
+	c.restarts = there != nil && gvk.Kind == "Deployment" && !sameTemplate(there, after)
+	return c, nil
+}
+
+// refused turns an answer that concerns the object alone into a change that fails; of others, the cluster cannot be asked.
+func refused(c Change, err error) (Change, error) {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)) {
+		return c.fails(err.Error()), nil
+	}
+	return c, fmt.Errorf("ask what %s %s would become: %w", c.Kind, c.Name, err)
+}
+
+func (c Change) fails(why string) Change {
+	c.Verb, c.Message = Fail, why
+	return c
+}
+
+func whose(u *unstructured.Unstructured) string {
+	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
+		return "it is " + ref.Kind + " " + ref.Name + "'s"
+	}
+	return "it is nobody's"
+}
