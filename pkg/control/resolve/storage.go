@@ -157,6 +157,9 @@ func (r *resolver) bringsMany(name string) bool {
 
 // accept says how a URI reaches the pod and by which ClusterStorageContainer, or that nothing brings it.
 func (r *resolver) accept(uri, named string) (how, container string, err error) {
+	if r.svc.IsCached(uri) {
+		return "mounted from the local cache " + r.svc.Labels[serving.LabelLocalModel], "", nil
+	}
 	if scheme, _, ok := strings.Cut(uri, "://"); ok && (scheme == "oci" || strings.HasPrefix(scheme, "oci+")) {
 		return r.acceptOCI(uri, scheme)
 	}
@@ -204,7 +207,7 @@ func (r *resolver) acceptOCI(uri, scheme string) (how, container string, err err
 
 // credentials says what the download of a component's models is authorised by. It decides nothing: pod admission looks at the same places.
 func (r *resolver) credentials(c *plan.Component) {
-	if len(downloads(c.Storage.Sources, r.st)) == 0 {
+	if uris := downloads(c.Storage.Sources, r.st); len(uris) == 0 || r.svc.IsCached(uris[0]) {
 		return
 	}
 	d := plan.Decision{Subject: plan.SubjectCredentials, Role: c.Role, Chosen: "none"}

@@ -247,6 +247,13 @@ func IsWithin(uri, whole string) bool {
 	return uri == whole || strings.HasPrefix(uri, whole+"/")
 }
 
+// IsCached reports whether the defaults found a model in a local cache: it is mounted from there and never fetched.
+func (s *InferenceService) IsCached(uri string) bool {
+	_, marked := s.Labels[serving.LabelLocalModel]
+	cached := s.Annotations[serving.AnnotationInternalLocalModelSourceURI]
+	return marked && cached != "" && IsWithin(uri, cached)
+}
+
 // withoutToken keeps the service account's token out of each component that does not ask for it.
 func (s *InferenceService) withoutToken() {
 	pods := []*PodSpec{&s.Spec.Predictor.PodSpec}

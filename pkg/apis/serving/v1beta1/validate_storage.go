@@ -68,9 +68,9 @@ func (v *validator) confidential(at *field.Path, uri string, c *ConfidentialSpec
 	}
 }
 
-// uri checks a source. An empty one is absent.
+// uri checks a source. An empty one is absent, and nobody fetches one that is in a local cache.
 func (v *validator) uri(at *field.Path, uri string) {
-	if uri == "" {
+	if uri == "" || v.service.IsCached(uri) {
 		return
 	}
 	ref, err := modelref.Parse(uri)
