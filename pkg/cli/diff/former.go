@@ -4,7 +4,6 @@
 package diff
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
@@ -28,7 +27,7 @@ func withoutFormer(before, after *unstructured.Unstructured) (*unstructured.Unst
 		if e.FieldsV1 == nil || e.Subresource != "" {
 			continue
 		}
-		if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
 			return nil, fmt.Errorf("read managedFields: %w", err)
 		}
 		switch {

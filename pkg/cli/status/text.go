@@ -89,7 +89,7 @@ func (s *Service) head(w io.Writer, paint output.Paint) {
 			model += fmt.Sprintf(" (serving: %s, latest: %s)", cmp.Or(string(m.ModelRevisionStates.ActiveModelState), "nothing"), cmp.Or(string(m.ModelRevisionStates.TargetModelState), "nothing"))
 		}
 		if m.ModelCopies != nil && m.ModelCopies.FailedCopies > 0 {
-			model += ", copies that failed: " + strconv.Itoa(int(m.ModelCopies.FailedCopies))
+			model += ", copies that failed: " + strconv.Itoa(m.ModelCopies.FailedCopies)
 		}
 		row("model", model)
 	}

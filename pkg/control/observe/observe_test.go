@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -247,18 +246,5 @@ func BenchmarkService(b *testing.B) {
 				observe.Service(in)
 			}
 		})
-	}
-}
-
-// TestThePageTellsEveryReason holds docs/status.md to the constants.
-func TestThePageTellsEveryReason(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/status.md")
-	require.NoError(t, err)
-	source, err := os.ReadFile("reasons.go")
-	require.NoError(t, err)
-	reasons := regexp.MustCompile(`(?m)^\tReason\w+\s+= "(.+)"$`).FindAllStringSubmatch(string(source), -1)
-	require.Greater(t, len(reasons), 15)
-	for _, m := range reasons {
-		require.Contains(t, string(page), "`"+m[1]+"`")
 	}
 }

@@ -68,23 +68,28 @@ func (c *Case) Input(name string) []byte {
 func (c *Case) Want(name string, got []byte) {
 	c.t.Helper()
 	c.seen[name] = true
-	path := filepath.Join(c.dir, name)
+	File(c.t, filepath.Join(c.dir, name), got)
+}
+
+// File compares got with a file, or writes it under -update.
+func File(t *testing.T, path string, got []byte) {
+	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			c.t.Fatalf("write golden file: %v", err)
+			t.Fatalf("write golden file: %v", err)
 		}
 		if err := os.WriteFile(path, got, 0o600); err != nil {
-			c.t.Fatalf("write golden file: %v", err)
+			t.Fatalf("write golden file: %v", err)
 		}
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		c.t.Errorf("golden file is missing, run with -update and read the diff: %v", err)
+		t.Errorf("golden file is missing, run with -update and read the diff: %v", err)
 		return
 	}
 	if !bytes.Equal(want, got) {
-		c.t.Errorf("%s differs (-want +got):\n%s", path, cmp.Diff(string(want), string(got)))
+		t.Errorf("%s differs (-want +got):\n%s", path, cmp.Diff(string(want), string(got)))
 	}
 }
 
