@@ -114,7 +114,23 @@ func annotationRules() map[string]annotationRule {
 	return rules
 }
 
-var knownAnnotations = annotationRules()
+var (
+	knownAnnotations = annotationRules()
+	// namesByPrefix are the last parts of the known keys by what stands before the slash.
+	namesByPrefix = byPrefix(knownAnnotations)
+)
+
+func byPrefix(known map[string]annotationRule) map[string][]string {
+	all := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		prefix, name, _ := strings.Cut(key, "/")
+		all[prefix] = append(all[prefix], name)
+	}
+	return all
+}
+
+// maxOdd bounds the keys of one object that are compared with the known ones: more are no slips of the pen.
+const maxOdd = 100
 
 // knownLabels are labels that people mistake for annotations, and the other way round.
 func knownLabels() []string { return []string{LabelVisibility, LabelKnativeVisibility} }
@@ -123,11 +139,15 @@ func knownLabels() []string { return []string{LabelVisibility, LabelKnativeVisib
 func ValidateAnnotations(path *field.Path, annotations map[string]string, on Carrier) (field.ErrorList, []Warning) {
 	var faults field.ErrorList
 	var warnings []Warning
+	compared := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		rule, known := knownAnnotations[key]
 		at := path.Key(key)
 		switch {
 		case !known:
+			if compared++; compared > maxOdd {
+				continue
+			}
 			if odd := almostAnnotation(key); odd != "" {
 				warnings = append(warnings, Warning{at.String(), odd})
 			}
@@ -160,12 +180,16 @@ func ValidateLabels(path *field.Path, labels map[string]string) []Warning {
 		switch rule, annotation := knownAnnotations[key]; {
 		case annotation && rule.on&OnService != 0:
 			warnings = append(warnings, Warning{at, "is an annotation and has no effect as a label; move it to metadata.annotations"})
-		case slices.Contains(knownLabels(), key) && value != VisibilityClusterLocal && looksLike(value, VisibilityClusterLocal):
+		case value != VisibilityClusterLocal && slices.Contains(knownLabels(), key) && looksLike(value, VisibilityClusterLocal):
 			warnings = append(warnings, Warning{at, fmt.Sprintf("%q keeps nothing inside the cluster; did you mean %q?", value, VisibilityClusterLocal)})
 		}
 	}
 	return warnings
 }
+
+var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
+
+func plainWord(text string) string { return strings.ToLower(punctuation.Replace(text)) }
 
 // looksLike compares two words without their punctuation and case.
 func looksLike(a, b string) bool {
@@ -195,17 +219,7 @@ func almostAnnotation(key string) string {
 	if !hasPrefix {
 		prefix, name = "", key
 	}
-	known := slices.Sorted(maps.Keys(knownAnnotations))
-	var same, names []string
-	for _, k := range known {
-		p, n, _ := strings.Cut(k, "/")
-		if p == prefix {
-			same = append(same, n)
-		}
-		if strings.EqualFold(n, name) && len(n) >= longName {
-			names = append(names, k)
-		}
-	}
+	same := namesByPrefix[prefix]
 	if len(same) > 0 {
 		if best := closestName(name, same); best != "" {
 			return fmt.Sprintf("is not known and has no effect; did you mean %q?", prefix+"/"+best)
@@ -215,8 +229,12 @@ func almostAnnotation(key string) string {
 		}
 		return ""
 	}
-	if len(names) > 0 {
-		return fmt.Sprintf("is not known and has no effect; did you mean %q?", names[0])
+	for _, known := range slices.Sorted(maps.Keys(namesByPrefix)) {
+		for _, n := range namesByPrefix[known] {
+			if strings.EqualFold(n, name) && len(n) >= longName {
+				return fmt.Sprintf("is not known and has no effect; did you mean %q?", known+"/"+n)
+			}
+		}
 	}
 	return ""
 }
@@ -224,7 +242,7 @@ func almostAnnotation(key string) string {
 // closestName finds a name that differs in a few letters, or only in how its words are joined.
 func closestName(name string, known []string) string {
 	for _, k := range known {
-		if looksLike(name, k) && strings.EqualFold(strings.ReplaceAll(name, "-", ""), strings.ReplaceAll(k, "-", "")) {
+		if plainWord(name) == plainWord(k) {
 			return k
 		}
 	}

@@ -47,7 +47,7 @@ func Service(current Settings) review.Handler {
 		if request.Operation == admissionv1.Create {
 			after.Status = servingv1beta1.InferenceServiceStatus{} // of another cluster; an API server drops it too
 		} else {
-			keepMode(after, request.OldObject.Raw)
+			follow(after, request.OldObject.Raw)
 		}
 		after.SetDefaults(st.ServiceDefaults())
 		after.Status = before.Status
@@ -62,18 +62,38 @@ func Service(current Settings) review.Handler {
 	}
 }
 
-// keepMode puts the mode that a service runs in where SetDefaults looks for it: a replaced object comes without its status.
-func keepMode(svc *servingv1beta1.InferenceService, oldRaw []byte) {
-	if svc.Status.DeploymentMode != "" || len(oldRaw) == 0 {
+// follow takes from the stored service what SetDefaults cannot know: the mode that it runs in, because a replaced object comes without its
+// status, and whether the annotation that tells the model's format is one that was filled in for the format as it was.
+func follow(svc *servingv1beta1.InferenceService, oldRaw []byte) {
+	if len(oldRaw) == 0 {
 		return
 	}
 	var old struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		Spec struct {
+			Predictor struct {
+				Model *struct {
+					ModelFormat struct {
+						Name string `json:"name"`
+					} `json:"modelFormat"`
+				} `json:"model"`
+			} `json:"predictor"`
+		} `json:"spec"`
 		Status struct {
 			DeploymentMode string `json:"deploymentMode"`
 		} `json:"status"`
 	}
-	if json.Unmarshal(oldRaw, &old) == nil {
+	if json.Unmarshal(oldRaw, &old) != nil {
+		return
+	}
+	if svc.Status.DeploymentMode == "" {
 		svc.Status.DeploymentMode = serving.DeploymentMode(old.Status.DeploymentMode)
+	}
+	filled := old.Metadata.Annotations[serving.AnnotationModelFormat]
+	if m := old.Spec.Predictor.Model; m != nil && filled != "" && filled == m.ModelFormat.Name && svc.Annotations[serving.AnnotationModelFormat] == filled {
+		delete(svc.Annotations, serving.AnnotationModelFormat)
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,6 +98,23 @@ func TestService(t *testing.T) {
 		"a change gets no finalizer": {
 			admissionv1.Update,
 			"metadata: {name: a}\nspec: {predictor: {model: {modelFormat: {name: a}}}}", "metadata: {name: a}",
+			"metadata: {name: a, annotations: {modelFormat: a, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+		},
+		"a format that was filled in follows the model": {
+			admissionv1.Update,
+			"metadata: {name: a, annotations: {modelFormat: a, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: b}}}}",
+			"metadata: {name: a, annotations: {modelFormat: a}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+			"metadata: {name: a, annotations: {modelFormat: b, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: b}}}}",
+		},
+		"a format that somebody wrote stays": {
+			admissionv1.Update,
+			"metadata: {name: a, annotations: {modelFormat: own, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: b}}}}",
+			"metadata: {name: a, annotations: {modelFormat: own}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
+			"metadata: {name: a, annotations: {modelFormat: own, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: b}}}}",
+		},
+		"annotations that are null get a mode": {
+			admissionv1.Update,
+			"metadata: {name: a, annotations: null}\nspec: {predictor: {model: {modelFormat: {name: a}}}}", "metadata: {name: a, annotations: null}",
 			"metadata: {name: a, annotations: {modelFormat: a, serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: a}}}}",
 		},
 		"what is being deleted is left as it is": {
@@ -193,4 +213,47 @@ func BenchmarkService(b *testing.B) {
 			b.Fatal("no patch")
 		}
 	}
+}
+
+// TestRecordedInputsSettle holds that what was filled in once is what stays: a second review, a review of the stored object, and a client
+// that applies its file again change nothing.
+func TestRecordedInputsSettle(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../../../test/data/parity/cases/*/input.yaml")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 200)
+	services := 0
+	for _, mode := range []serving.DeploymentMode{serving.Standard, serving.Knative} {
+		handle := defaulting.Service(func() (*settings.Settings, error) {
+			st := settings.Defaults()
+			st.Deploy.DefaultMode = mode
+			return st, nil
+		})
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for text := range strings.SplitSeq(string(data), "\n---\n") {
+				if !strings.Contains(text, "kind: InferenceService") {
+					continue
+				}
+				first := request(t, admissionv1.Create, text, "")
+				answer := handle(t.Context(), first)
+				if answer.Refusal != nil {
+					continue // YAML of another version
+				}
+				services++
+				stored := patched(t, first.Object.Raw, answer)
+				require.Empty(t, handle(t.Context(), request(t, admissionv1.Create, stored, "")).Patch, file)
+				require.Empty(t, handle(t.Context(), request(t, admissionv1.Update, stored, stored)).Patch, file)
+				// The file applied again: its fields over the stored ones, as an API server merges them.
+				merged, err := jsonpatch.MergePatch([]byte(stored), first.Object.Raw)
+				require.NoError(t, err)
+				again := request(t, admissionv1.Update, string(merged), stored)
+				if strings.Contains(text, "model:") || strings.Contains(text, "containers:") {
+					require.JSONEq(t, stored, patched(t, again.Object.Raw, handle(t.Context(), again)), file)
+				}
+			}
+		}
+	}
+	require.Greater(t, services, 300)
 }

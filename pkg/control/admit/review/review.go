@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,10 +65,19 @@ func Allowed(warnings ...serving.Warning) Answer {
 // maxWarning is the length up to which an API server shows a warning whole.
 const maxWarning = 256
 
+// Bounds of what one answer tells: nobody reads more, and an object of a MiB can have ten thousand faults.
+const (
+	maxWarnings = 32
+	maxFaults   = 64
+)
+
 func texts(warnings []serving.Warning) []string {
 	var all []string
-	for _, w := range warnings {
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
 		all = append(all, Cut(w.String(), maxWarning))
+	}
+	if more := len(warnings) - maxWarnings; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more warnings", more))
 	}
 	return all
 }
@@ -85,6 +95,9 @@ func Cut(text string, limit int) string {
 func Checked(kind schema.GroupKind, name string, faults field.ErrorList, warnings []serving.Warning) Answer {
 	a := Answer{Warnings: texts(warnings)}
 	if len(faults) > 0 {
+		if more := len(faults) - maxFaults; more > 0 {
+			faults = append(slices.Clone(faults[:maxFaults]), field.InternalError(field.NewPath("metadata", "name"), fmt.Errorf("and %d more faults", more)))
+		}
 		status := apierrors.NewInvalid(kind, name, faults).Status()
 		a.Refusal = &status
 	}
