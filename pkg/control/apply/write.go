@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/csaupgrade"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
@@ -171,11 +170,11 @@ func (p *pass) prepare(ctx context.Context, want, there plan.Object) (gone bool,
 	if full.GetUID() != there.GetUID() {
 		return false, nil // the write ends in a conflict
 	}
-	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(full, formerManagers, FieldManager)
-	if err != nil || upgrade == nil {
+	patch, err := adoption(full, want)
+	if err != nil || patch == nil {
 		return false, nil //nolint:nilerr // fields that cannot be read are no reason not to write ours
 	}
-	err = p.Client.Patch(ctx, full, client.RawPatch(types.JSONPatchType, upgrade))
+	err = p.Client.Patch(ctx, full, client.RawPatch(types.JSONPatchType, patch))
 	p.count(want, VerbAdopt)
 	if err != nil {
 		return false, p.failed(VerbAdopt, want, err)
