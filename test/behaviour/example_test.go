@@ -27,6 +27,7 @@ type example struct {
 	Update   []doc          `json:"update"`
 	Ready    *bool          `json:"ready"`
 	Observed []doc          `json:"observed"`
+	Release  string         `json:"release"`
 	expected
 }
 

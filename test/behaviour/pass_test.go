@@ -175,7 +175,7 @@ func (w *world) isPure(t *tenant) error {
 
 // observe writes the status that comes of the objects.
 func (w *world) observe(t *tenant) error {
-	in := observe.Input{Service: t.service, Plan: t.plan, Failure: t.stopped, Settings: w.settings, Now: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))}
+	in := observe.Input{Service: t.service, Plan: t.plan, Failure: t.stopped, Settings: w.settings, Release: w.release, Now: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))}
 	for _, o := range t.objects {
 		if w.ready {
 			o = w.cluster.Object(o)

@@ -33,6 +33,7 @@ type world struct {
 	ready    bool
 	cluster  *parity.Ready
 	observed []doc
+	release  string
 
 	inputs map[string]doc // by Kind/namespace/name
 	// snapshots by namespace, until something is applied.
@@ -70,7 +71,7 @@ func newWorld(e *example) (*world, error) {
 		return nil, err
 	}
 	w := &world{
-		settings: st, ready: e.Ready == nil || *e.Ready, cluster: &parity.Ready{Namespace: defaultNamespace}, observed: e.Observed,
+		settings: st, ready: e.Ready == nil || *e.Ready, cluster: &parity.Ready{Namespace: defaultNamespace}, observed: e.Observed, release: e.Release,
 		inputs: map[string]doc{}, snapshots: map[string]*plan.Snapshot{}, tenants: map[string]*tenant{},
 	}
 	if e.Shipped != nil && !*e.Shipped {

@@ -61,7 +61,7 @@ func dependents() [2]serving.ConditionType {
 func isOurs(kind serving.ConditionType) bool {
 	switch kind {
 	case serving.ConditionReady, servingv1beta1.IngressReady, servingv1beta1.RoutesReady, servingv1beta1.LatestDeploymentReady,
-		servingv1beta1.CanaryPredictorReady, servingv1beta1.Stopped:
+		servingv1beta1.CanaryPredictorReady, servingv1beta1.Stopped, servingv1beta1.OCIImageVolumeCompatible:
 		return true
 	}
 	for _, role := range roles() {

@@ -42,6 +42,8 @@ type Input struct {
 	Pods []corev1.Pod
 	// Settings of the operator; nil where there are none yet.
 	Settings *settings.Settings
+	// Release of the cluster's Kubernetes, as in v1.34.1; empty while nobody knows it.
+	Release string
 	// Now is the time of transitions.
 	Now metav1.Time
 }
@@ -108,6 +110,7 @@ func Service(in Input) Result {
 	if in.Plan == nil || !in.Plan.Frozen {
 		o.status.ObservedGeneration = o.svc.Generation
 	}
+	o.imageVolumes()
 	o.status.Conditions = o.conditions.done()
 	return Result{Status: o.status, Events: o.events(), RequeueAfter: o.requeue}
 }

@@ -58,6 +58,7 @@ type Process struct {
 	registry *prometheus.Registry
 
 	mu      sync.Mutex
+	release string
 	missing string // why the API server is not reached; empty when it is
 	checks  []func() string
 }
@@ -138,6 +139,13 @@ func (p *Process) serve(ctx context.Context, group *errgroup.Group, port net.Lis
 	})
 }
 
+// Release is the version of the API server, as it last told it; empty while it has not.
+func (p *Process) Release() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.release
+}
+
 func (p *Process) ready(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	missing, checks := p.missing, p.checks
@@ -179,6 +187,9 @@ func (p *Process) watch(ctx context.Context) {
 		p.missing = problem
 		if reached {
 			p.missing = ""
+		}
+		if err == nil {
+			p.release = release
 		}
 		p.mu.Unlock()
 		switch {

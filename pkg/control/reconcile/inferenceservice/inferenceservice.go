@@ -69,11 +69,20 @@ type Reconciler struct {
 	Measure Measurer
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
+	// Release is the version of the cluster's Kubernetes, empty while nobody knows it; nil is never known.
+	Release func() string
 
 	verdicts remembered
 
 	own  versions
 	calm calm
+}
+
+func (r *Reconciler) release() string {
+	if r.Release == nil {
+		return ""
+	}
+	return r.Release()
 }
 
 // attempt is what one pass over a service found out.
@@ -138,7 +147,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		children = a.outcome.Children
 	}
 	seen := observe.Service(observe.Input{
-		Service: svc, Plan: a.plan, Failure: a.failure, Children: *children, Pods: pods, Settings: st, Now: metav1.NewTime(r.now()),
+		Service: svc, Plan: a.plan, Failure: a.failure, Children: *children, Pods: pods, Settings: st, Now: metav1.NewTime(r.now()), Release: r.release(),
 		Verdicts: a.verdicts.states, CanaryFailures: a.canaries,
 	})
 	watch.done(phaseObserve)
