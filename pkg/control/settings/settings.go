@@ -292,7 +292,7 @@ func (s *Settings) NoSplit() string {
 	case s.Ingress.DisableCreation:
 		return "ingress.disableIngressCreation of " + ConfigMapName + " is true, so that there is no HTTPRoute"
 	case !s.Ingress.EnableGatewayAPI:
-		return "ingress.enableGatewayApi of " + ConfigMapName + " is false, and an Ingress cannot split requests"
+		return "ingress.enableGatewayApi of " + ConfigMapName + " is false, and an Ingress cannot split requests; a local cluster has it with kserve local up --gateway-api"
 	}
 	return ""
 }
