@@ -39,19 +39,39 @@ func withoutFormer(before, after *unstructured.Unstructured) (*unstructured.Unst
 			others = others.Union(set)
 		}
 	}
-	gone := former.Leaves().Difference(wanted).Difference(others)
+	kept := wanted.Union(others)
 	after = after.DeepCopy()
-	var paths []fieldpath.Path
-	gone.Iterate(func(p fieldpath.Path) {
-		if first := p[0].FieldName; first != nil && (*first == "spec" || *first == "metadata") {
-			paths = append(paths, p.Copy())
-		}
-	})
-	slices.Reverse(paths) // the last items of a list first, so that places stay right
-	for _, p := range paths {
+	for _, p := range gone(former, kept) {
 		remove(after.Object, p)
 	}
 	return after, nil
+}
+
+// gone are the places that only the former controller knew: whole items of lists, and fields; items first, for they are found by their fields.
+func gone(former, kept *fieldpath.Set) []fieldpath.Path {
+	var items, fields []fieldpath.Path
+	leaves := former.Leaves()
+	former.Difference(kept).Iterate(func(p fieldpath.Path) {
+		if first := p[0].FieldName; first == nil || *first != "spec" && *first != "metadata" {
+			return
+		}
+		switch last := p[len(p)-1]; {
+		case last.FieldName == nil && below(kept, p).Empty():
+			items = append(items, p.Copy())
+		case last.FieldName != nil && leaves.Has(p):
+			fields = append(fields, p.Copy())
+		}
+	})
+	slices.Reverse(items) // the last items of a list first, so that places stay right
+	return append(items, fields...)
+}
+
+// below is the part of a set that is under a path.
+func below(s *fieldpath.Set, p fieldpath.Path) *fieldpath.Set {
+	for _, e := range p {
+		s = s.WithPrefix(e)
+	}
+	return s
 }
 
 // remove takes away what a path leads to, if it is there.
