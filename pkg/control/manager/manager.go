@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options, log *zap.Logger) error {
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return process.Run(ctx) })
-	group.Go(func() error { return start(ctx, o, process.Registry(), log, &ready) })
+	group.Go(func() error { return start(ctx, o, process, log, &ready) })
 	return group.Wait()
 }
 
@@ -121,10 +121,11 @@ type setup struct {
 	counts   *inferenceservice.Metrics
 	settings *settingsMetrics
 	fence    *fence
+	release  func() string
 }
 
 // start makes the manager and runs it. Where the API server does not answer yet, it waits.
-func start(ctx context.Context, o Options, registry prometheus.Registerer, log *zap.Logger, ready *atomic.Pointer[controllers]) error {
+func start(ctx context.Context, o Options, process *probe.Process, log *zap.Logger, ready *atomic.Pointer[controllers]) error {
 	// What the libraries tell at info is of interest to those who ask for more.
 	quieter := log
 	if !log.Core().Enabled(zap.DebugLevel) {
@@ -132,12 +133,12 @@ func start(ctx context.Context, o Options, registry prometheus.Registerer, log *
 	}
 	ctrl.SetLogger(zapr.NewLogger(quieter))
 	klog.SetLogger(zapr.NewLogger(quieter))
-	s := setup{options: o, log: log}
+	s := setup{options: o, log: log, release: process.Release}
 	var err error
-	if s.counts, err = inferenceservice.NewMetrics(registry); err != nil {
+	if s.counts, err = inferenceservice.NewMetrics(process.Registry()); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	if s.settings, err = newSettingsMetrics(registry); err != nil {
+	if s.settings, err = newSettingsMetrics(process.Registry()); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -250,7 +251,7 @@ func (s *setup) build(ctx context.Context) (ctrl.Manager, *controllers, error) {
 		events: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // clients read core events with this source
 	}
 	c.services = &inferenceservice.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: c.settings, Events: c.events, Metrics: s.counts, Log: s.log,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: c.settings, Events: c.events, Metrics: s.counts, Log: s.log, Release: s.release,
 		Gather: &gather.Gatherer{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Kinds: c.kinds, KnativeNamespace: o.KnativeNamespace},
 		Apply:  &apply.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: c.kinds, Count: s.counts.Wrote},
 	}
