@@ -28,8 +28,7 @@ import (
 // retryDeleted is the pause before an object is looked for again that is on its way out. Its end is an event too, where it is watched.
 const retryDeleted = 2 * time.Second
 
-// formerManagers wrote the objects of clusters that another controller made; what they own becomes ours, so that it can be taken back.
-var formerManagers = sets.New("manager", "kserve-controller-manager", "before-first-apply") //nolint:gochecknoglobals // nobody writes to it
+var formerManagers = sets.New(plan.FormerManagers()...) //nolint:gochecknoglobals // nobody writes to it
 
 // read looks for an object past the cache. It returns nil where there is none, and refuses one that is not the owner's.
 func (p *pass) read(ctx context.Context, want plan.Object) (plan.Object, error) {
@@ -161,7 +160,7 @@ func (p *pass) prepare(ctx context.Context, want, there plan.Object) (gone bool,
 		return true, nil
 	}
 	if len(ownFields(there)) > 0 {
-		return false, nil
+		return false, p.handOver(ctx, want, there)
 	}
 	full := empty(want)
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), full); err != nil {
@@ -179,7 +178,7 @@ func (p *pass) prepare(ctx context.Context, want, there plan.Object) (gone bool,
 	if err != nil {
 		return false, p.failed(VerbAdopt, want, err)
 	}
-	return false, nil
+	return false, p.handOver(ctx, want, full)
 }
 
 func headless(o plan.Object) bool {
