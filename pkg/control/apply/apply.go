@@ -191,15 +191,9 @@ func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 		return nil, missingKind(optional, p.role(want))
 	}
 	there, cached := p.have[k]
-	if !cached {
-		if p.w.Later != nil && p.w.Later(want) {
-			p.outcome.Later = append(p.outcome.Later, want)
-			return nil, nil
-		}
-		var err error
-		if there, err = p.read(ctx, want); err != nil {
-			return nil, err
-		}
+	if !cached && p.w.Later != nil && p.w.Later(want) {
+		p.outcome.Later = append(p.outcome.Later, want)
+		return nil, nil
 	}
 	if there != nil && p.tooEarly(want, there) {
 		p.early = true
@@ -209,6 +203,17 @@ func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 	w, err := wishOf(want)
 	if err != nil {
 		return there, p.failed(VerbApply, want, err)
+	}
+	if !cached {
+		// What this process has made may be there and not in the cache yet; of everything else the write itself finds out.
+		if _, made := p.memory.get(p.w.Owner.UID, k); !made {
+			if there, err = p.create(ctx, w); err == nil || !guarded(err) {
+				return there, err
+			}
+		}
+		if there, err = p.read(ctx, want); err != nil {
+			return nil, err
+		}
 	}
 	if there == nil {
 		return p.write(ctx, w, nil)

@@ -4,8 +4,8 @@
 package apply
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -111,26 +111,49 @@ func (p *pass) write(ctx context.Context, want *wish, there plan.Object) (plan.O
 	return after, nil
 }
 
-// pinned is a body that is applied to one object only, not to another of its name.
-func pinned(body []byte, uid types.UID) ([]byte, error) {
-	var object, metadata map[string]json.RawMessage
-	err := json.Unmarshal(body, &object)
-	if err == nil {
-		err = json.Unmarshal(object["metadata"], &metadata)
-	}
-	if err == nil {
-		metadata["uid"], err = json.Marshal(uid)
-	}
-	if err == nil {
-		object["metadata"], err = json.Marshal(metadata)
-	}
-	if err == nil {
-		body, err = json.Marshal(object)
-	}
+// noVersion is a version that no stored object has: the storage starts counting above it.
+const noVersion = "1"
+
+// create makes an object that is not there. It is one request where a look before would be two, and what somebody else made of that name
+// is safe: an apply that names a version is refused where the object has another, and makes it where there is none.
+func (p *pass) create(ctx context.Context, want *wish) (plan.Object, error) {
+	body, err := with(want.body, "resourceVersion", noVersion)
 	if err != nil {
-		return nil, fmt.Errorf("name the object that is to change: %w", err)
+		return nil, p.failed(VerbApply, want.Object, err)
 	}
-	return body, nil
+	after, err := p.patch(ctx, want, body)
+	if err != nil {
+		err = p.failed(VerbApply, want.Object, err)
+		if !guarded(err) {
+			p.count(want.Object, VerbApply)
+		}
+		return nil, err
+	}
+	p.count(want.Object, VerbApply)
+	p.memory.learn(p.w.Owner.UID, want, after)
+	return after, nil
+}
+
+// guarded says that an error may be about the version that no object has, and not about the object: a look tells.
+func guarded(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)
+}
+
+// pinned is a body that is applied to one object only, not to another of its name.
+func pinned(body []byte, uid types.UID) ([]byte, error) { return with(body, "uid", string(uid)) }
+
+// with is a body whose metadata say one thing more. In the bodies here nothing comes before the object's own metadata that has such.
+func with(body []byte, field, value string) ([]byte, error) {
+	const metadata = `"metadata":{`
+	i := bytes.Index(body, []byte(metadata))
+	if i < 0 {
+		return nil, errors.New("an object without metadata cannot be written")
+	}
+	i += len(metadata)
+	longer := make([]byte, 0, len(body)+len(field)+len(value)+len(`"":"",`))
+	longer = append(longer, body[:i]...)
+	longer = fmt.Appendf(longer, "%q:%q,", field, value)
+	return append(longer, body[i:]...), nil
 }
 
 // conflictOf calls a conflict what the API server calls a change of the UID.

@@ -39,17 +39,26 @@ type Gatherer struct {
 	knative knative
 }
 
-// Service reads what the plan of one service is made from. The service has its defaults; the children are those it has now.
+// Definitions are what several services share. They belong to the cache.
+type Definitions struct {
+	// Runtimes are those of one namespace.
+	Runtimes          []servingv1alpha1.ServingRuntime
+	ClusterRuntimes   []servingv1alpha1.ClusterServingRuntime
+	StorageContainers []servingv1alpha1.ClusterStorageContainer
+	// Kinds are the optional kinds that the cluster has.
+	Kinds []plan.Optional
+}
+
+// Definitions are those that services of a namespace can use.
 //
 // +kubebuilder:rbac:groups=serving.kserve.io,resources=servingruntimes;clusterservingruntimes;clusterstoragecontainers,verbs=list;watch
-func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*plan.Snapshot, error) {
-	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children)}
+func (g *Gatherer) Definitions(ctx context.Context, namespace string) (*Definitions, error) {
 	var (
 		runtimes   servingv1alpha1.ServingRuntimeList
 		cluster    servingv1alpha1.ClusterServingRuntimeList
 		containers servingv1alpha1.ClusterStorageContainerList
 	)
-	if err := g.Cache.List(ctx, &runtimes, client.InNamespace(svc.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Cache.List(ctx, &runtimes, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list serving runtimes: %w", err)
 	}
 	if err := g.Cache.List(ctx, &cluster, client.UnsafeDisableDeepCopy); err != nil {
@@ -58,7 +67,16 @@ func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceSer
 	if err := g.Cache.List(ctx, &containers, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list cluster storage containers: %w", err)
 	}
-	snap.Runtimes, snap.ClusterRuntimes = runtimes.Items, cluster.Items
+	return &Definitions{Runtimes: runtimes.Items, ClusterRuntimes: cluster.Items, StorageContainers: containers.Items, Kinds: g.Kinds.Present()}, nil
+}
+
+// Service reads what the plan of one service is made from. The service has its defaults; the children are those it has now.
+func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*plan.Snapshot, error) {
+	around, err := g.Definitions(ctx, svc.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children), Runtimes: around.Runtimes, ClusterRuntimes: around.ClusterRuntimes}
 	if wanted := credentials(svc, st); wanted != nil {
 		around, err := Surroundings(ctx, g.Live, *wanted)
 		if err != nil {
@@ -66,7 +84,7 @@ func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceSer
 		}
 		snap.Surroundings = *around
 	}
-	snap.StorageContainers = containers.Items
+	snap.StorageContainers = around.StorageContainers
 	snap.NoVirtualServices = !g.Kinds.Has(plan.VirtualService.GroupKind())
 	if g.Kinds.Has(plan.KnativeService.GroupKind()) {
 		if err := g.readKnative(ctx, snap); err != nil {

@@ -96,6 +96,7 @@ func Run(ctx context.Context, o Options, log *zap.Logger) error {
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(spareMemory)
+		afterCollection(shareMemory)
 	}
 	process := probe.New(o.Probe, log)
 	if err := joinMetrics(process.Registry()); err != nil {

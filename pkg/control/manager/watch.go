@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,11 +65,15 @@ func (c *controllers) serviceHandler() handler.EventHandler {
 	}
 }
 
+// gathering is how long the events of a service's objects and pods wait for more. A workload that comes up or rolls writes its status, and
+// those of its pods, many times in a moment, and one pass that has seen them all does for what would be a pass and a status for each.
+const gathering = 100 * time.Millisecond
+
 // childHandler finds the service of an object that it controls. The creation of one is no news: this process did it, and knows the outcome.
 func childHandler() handler.EventHandler {
 	add := func(o client.Object, q queue) {
 		if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == servingv1beta1.InferenceServiceKind && strings.HasPrefix(ref.APIVersion, serving.GroupName+"/") {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}})
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}}, gathering)
 		}
 	}
 	return handler.Funcs{
@@ -121,7 +126,7 @@ func states(h *autoscalingv2.HorizontalPodAutoscaler) map[autoscalingv2.Horizont
 func podHandler() handler.EventHandler {
 	add := func(o client.Object, q queue) {
 		if name := o.GetLabels()[serving.LabelInferenceService]; name != "" {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}})
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, gathering)
 		}
 	}
 	return handler.Funcs{

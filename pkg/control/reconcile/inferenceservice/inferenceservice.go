@@ -74,8 +74,9 @@ type Reconciler struct {
 
 	verdicts remembered
 
-	own  versions
-	calm calm
+	own     versions
+	settled settled
+	calm    calm
 }
 
 func (r *Reconciler) release() string {
@@ -98,6 +99,8 @@ type attempt struct {
 	soon bool
 	// err is an error that is worth another attempt soon.
 	err error
+	// watched says that everything that was decided from is watched: as long as none of it changes, another pass would end like this one.
+	watched bool
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -117,6 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.finalize(ctx, svc)
 	}
 	r.forget(req.NamespacedName, svc.UID)
+	r.own.catchUp(svc)
 	st, fault := r.Settings.Current()
 	if st == nil {
 		r.Log.Debug("waits for good settings", zap.Stringer("service", req), zap.NamedError("fault", fault))
@@ -139,6 +143,14 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	around := &surroundings{settings: st, pods: pods}
+	if around.definitions, err = r.Gather.Definitions(ctx, svc.Namespace); err != nil {
+		around = nil // the attempt meets the same, and tells it
+	}
+	if r.settled.is(svc.UID, around.hash(svc.ResourceVersion, children)) {
+		r.Metrics.unchanged()
+		return ctrl.Result{}, nil
+	}
 	a := r.attempt(ctx, svc, st, children, watch)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, errors.Join(ctx.Err(), a.err) // what was interrupted says nothing about the service
@@ -151,7 +163,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		Verdicts: a.verdicts.states, CanaryFailures: a.canaries,
 	})
 	watch.done(phaseObserve)
-	written, err := r.writeStatus(ctx, svc, &seen.Status)
+	version, err := r.writeStatus(ctx, svc, &seen.Status)
 	watch.done(phaseStatus)
 	if err != nil {
 		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
@@ -162,7 +174,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		}
 		return r.later(name, err)
 	}
-	if written {
+	if version != svc.ResourceVersion {
 		for _, e := range seen.Events {
 			r.Events.Event(svc, e.Type, e.Reason, e.Message)
 		}
@@ -175,7 +187,11 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		return ctrl.Result{RequeueAfter: r.calm.next(name)}, nil
 	}
 	r.calm.forget(name)
-	return ctrl.Result{RequeueAfter: soonest(a.retry, seen.RequeueAfter)}, nil
+	pause := soonest(a.retry, seen.RequeueAfter)
+	if a.watched && pause == 0 {
+		r.settled.set(svc.UID, around.hash(version, children))
+	}
+	return ctrl.Result{RequeueAfter: pause}, nil
 }
 
 // attempt decides and applies. What it could not do is a failure, which the status tells.
@@ -232,11 +248,14 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		}
 	}
 	stay, rest := kept(a.plan, children)
-	a.outcome = r.Apply.Objects(ctx, wanted(a.plan, objects, rest))
+	w := wanted(a.plan, objects, rest)
+	a.outcome = r.Apply.Objects(ctx, w)
 	for _, o := range stay.All() {
 		a.outcome.Children.Add(o)
 	}
 	a.judge()
+	a.watched = a.plan.Mode == serving.Standard && len(a.outcome.Errors) == 0 && len(w.Unlisted) == 0 && len(a.outcome.Children.ConfigMaps) == 0 &&
+		snap.ServiceAccounts == nil && st.Storage.CABundleConfigMap == "" && len(a.verdicts.states) == 0
 	return a
 }
 
@@ -333,6 +352,7 @@ func (r *Reconciler) forget(name types.NamespacedName, now types.UID) {
 	if before, gone := r.own.named(name, now); gone {
 		r.Apply.Forget(before)
 		r.keepVerdicts(before, &verdicts{})
+		r.settled.forget(before)
 	}
 	if now == "" {
 		r.Metrics.gone(name)

@@ -25,6 +25,8 @@ const (
 	stateWaiting  = "waiting"
 	stateFailed   = "failed"
 	stateNotReady = "not_ready"
+	// stateUnchanged is of passes only.
+	stateUnchanged = "unchanged"
 )
 
 // Phases of a pass, in their order.
@@ -108,6 +110,13 @@ func (w *stopwatch) done(phase string) {
 	now := time.Now()
 	o.Observe(now.Sub(w.last).Seconds())
 	w.last = now
+}
+
+// unchanged counts a pass that was over at once, because nothing had changed since the one before.
+func (m *Metrics) unchanged() {
+	if m != nil {
+		m.reconciled.WithLabelValues(servingv1beta1.InferenceServiceKind, stateUnchanged).Inc()
+	}
 }
 
 // seen records the state of a service after a pass.

@@ -22,23 +22,24 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// writeStatus sends what changed of the status, if anything, and only if nobody has changed the service since it was read.
-func (r *Reconciler) writeStatus(ctx context.Context, svc *servingv1beta1.InferenceService, status *servingv1beta1.InferenceServiceStatus) (bool, error) {
+// writeStatus sends what changed of the status, if anything, and only if nobody has changed the service since it was read. It returns the
+// version that the service has then.
+func (r *Reconciler) writeStatus(ctx context.Context, svc *servingv1beta1.InferenceService, status *servingv1beta1.InferenceServiceStatus) (string, error) {
 	if equality.Semantic.DeepEqual(&svc.Status, status) {
-		return false, nil
+		return svc.ResourceVersion, nil
 	}
 	before, after := outline(svc), outline(svc)
 	before.Status, after.Status = svc.Status, *status
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
-		return false, fmt.Errorf("write the status: %w", err)
+		return "", fmt.Errorf("write the status: %w", err)
 	}
 	r.Metrics.wrote(servingv1beta1.InferenceServiceKind, "status")
 	if status.DeploymentMode == serving.Standard {
 		// Nothing that is decided in this mode depends on the status, so the event of this write is no news.
-		r.own.set(svc.UID, after.ResourceVersion)
+		r.own.set(svc.UID, written{base: svc.ResourceVersion, version: after.ResourceVersion, status: status})
 	}
-	return true, nil
+	return after.ResourceVersion, nil
 }
 
 // outline is a service with nothing but its identity.
@@ -108,17 +109,33 @@ func (r *Reconciler) deleteModels(ctx context.Context, svc *servingv1beta1.Infer
 // versions remembers which service has which name, and which versions of services this process wrote itself.
 type versions struct {
 	mu    sync.Mutex
-	by    map[types.UID]string
+	by    map[types.UID]written
 	names map[types.NamespacedName]types.UID
 }
 
-func (v *versions) set(uid types.UID, version string) {
+// written is a version of a service that this process made of another by writing the status. The status is kept until the cache has it.
+type written struct {
+	base, version string
+	status        *servingv1beta1.InferenceServiceStatus
+}
+
+func (v *versions) set(uid types.UID, w written) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.by == nil {
-		v.by = map[types.UID]string{}
+		v.by = map[types.UID]written{}
 	}
-	v.by[uid] = version
+	v.by[uid] = w
+}
+
+// catchUp makes of a service that the cache had before this process's last write the one after it. Otherwise a pass that comes soon after
+// another would decide from the former status, and its own write would end in a conflict.
+func (v *versions) catchUp(svc *servingv1beta1.InferenceService) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if w := v.by[svc.UID]; w.status != nil && w.base == svc.ResourceVersion {
+		svc.ResourceVersion, svc.Status = w.version, *w.status.DeepCopy()
+	}
 }
 
 // named records who has a name now, nobody for an empty UID. It returns who had it before, if that one is gone.
@@ -145,5 +162,11 @@ func (v *versions) named(name types.NamespacedName, now types.UID) (before types
 func (r *Reconciler) Wrote(svc client.Object) bool {
 	r.own.mu.Lock()
 	defer r.own.mu.Unlock()
-	return r.own.by[svc.GetUID()] == svc.GetResourceVersion() && svc.GetResourceVersion() != ""
+	w, ok := r.own.by[svc.GetUID()]
+	if !ok || w.version != svc.GetResourceVersion() {
+		return false
+	}
+	w.status = nil // the cache has it now
+	r.own.by[svc.GetUID()] = w
+	return true
 }

@@ -1,0 +1,89 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inferenceservice
+
+import (
+	"hash/maphash"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
+)
+
+// settled remembers, of each service, the versions of everything around it when a pass had made all of it be as wanted. An event that
+// brings nothing but what that pass wrote itself, which is what most events are, then costs a comparison and no pass.
+type settled struct {
+	mu sync.Mutex
+	by map[types.UID]uint64
+}
+
+func (s *settled) is(uid types.UID, world uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return world != 0 && s.by[uid] == world
+}
+
+func (s *settled) set(uid types.UID, world uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = map[types.UID]uint64{}
+	}
+	s.by[uid] = world
+}
+
+func (s *settled) forget(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.by, uid)
+}
+
+// surroundings are what a pass decides from, beside the service and its children.
+type surroundings struct {
+	settings    *settings.Settings
+	definitions *gather.Definitions
+	pods        []corev1.Pod
+}
+
+var worldSeed = maphash.MakeSeed() //nolint:gochecknoglobals // hashes are compared within one process only
+
+// hash is of all versions; 0 where something could not be read. The order of objects, which a cache gives in any, does not count.
+func (w *surroundings) hash(version string, children *plan.Children) uint64 {
+	if w == nil {
+		return 0
+	}
+	sum := maphash.Comparable(worldSeed, w.settings) + maphash.String(worldSeed, version)
+	for i := range w.definitions.Kinds {
+		sum += maphash.String(worldSeed, w.definitions.Kinds[i].CRD)
+	}
+	add := func(o client.Object) {
+		var h maphash.Hash
+		h.SetSeed(worldSeed)
+		_, _ = h.WriteString(string(o.GetUID()))
+		_ = h.WriteByte(' ')
+		_, _ = h.WriteString(o.GetResourceVersion())
+		sum += h.Sum64()
+	}
+	for _, o := range children.All() {
+		add(o)
+	}
+	for i := range w.pods {
+		add(&w.pods[i])
+	}
+	for i := range w.definitions.Runtimes {
+		add(&w.definitions.Runtimes[i])
+	}
+	for i := range w.definitions.ClusterRuntimes {
+		add(&w.definitions.ClusterRuntimes[i])
+	}
+	for i := range w.definitions.StorageContainers {
+		add(&w.definitions.StorageContainers[i])
+	}
+	return sum
+}

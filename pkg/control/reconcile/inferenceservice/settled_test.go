@@ -1,0 +1,137 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inferenceservice
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/gather"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
+)
+
+// looked is a pass as an event starts it: what is known of the passes before stays known. It says whether the pass had to look.
+func (w *world) looked(tb testing.TB) bool {
+	tb.Helper()
+	unchanged := w.Metrics.reconciled.WithLabelValues(servingv1beta1.InferenceServiceKind, stateUnchanged)
+	before := testutil.ToFloat64(unchanged)
+	_, err := w.Reconcile(tb.Context(), ctrl.Request{NamespacedName: name})
+	require.NoError(tb, err)
+	return testutil.ToFloat64(unchanged) == before
+}
+
+func TestAnEventThatBringsNothingNewCostsNoPass(t *testing.T) {
+	deployment := func() *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m-predictor"}}
+	}
+	for sentence, change := range map[string]func(t *testing.T, w *world){
+		"a change of the service is news": func(t *testing.T, w *world) {
+			svc := w.service(t)
+			svc.Labels = map[string]string{"a": "b"}
+			require.NoError(t, w.client.Update(t.Context(), svc))
+		},
+		"a change of a child is news": func(t *testing.T, w *world) { w.deploymentReady(t) },
+		"a child that is gone is news": func(t *testing.T, w *world) {
+			require.NoError(t, w.client.Delete(t.Context(), deployment()))
+		},
+		"a pod is news": func(t *testing.T, w *world) {
+			require.NoError(t, w.client.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: "p", Labels: map[string]string{serving.LabelInferenceService: "m"},
+			}}))
+		},
+		"a runtime of the namespace is news": func(t *testing.T, w *world) {
+			require.NoError(t, w.client.Create(t.Context(), &servingv1alpha1.ServingRuntime{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "r"}}))
+		},
+		"a change of a runtime of the cluster is news": func(t *testing.T, w *world) {
+			var list servingv1alpha1.ClusterServingRuntimeList
+			require.NoError(t, w.client.List(t.Context(), &list))
+			list.Items[0].Spec.Labels = map[string]string{"a": "b"}
+			require.NoError(t, w.client.Update(t.Context(), &list.Items[0]))
+		},
+		"a storage container is news": func(t *testing.T, w *world) {
+			require.NoError(t, w.client.Create(t.Context(), &servingv1alpha1.ClusterStorageContainer{ObjectMeta: metav1.ObjectMeta{Name: "c"}}))
+		},
+		"other settings are news": func(t *testing.T, w *world) {
+			w.Settings = gather.NewSettings("kserve", "other.local")
+			_, err := w.Settings.Take(shipped(t))
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, sklearn())
+			require.True(t, w.looked(t))
+			require.False(t, w.looked(t))
+			change(t, w)
+			require.True(t, w.looked(t))
+			require.False(t, w.looked(t))
+		})
+	}
+}
+
+func TestAKindThatTheClusterHasNowIsNews(t *testing.T) {
+	without, with := surroundings{definitions: &gather.Definitions{}}, surroundings{definitions: &gather.Definitions{Kinds: []plan.Optional{plan.ScaledObject}}}
+	require.NotEqual(t, without.hash("1", &plan.Children{}), with.hash("1", &plan.Children{}))
+}
+
+func TestAPassThatFailedIsMadeAgain(t *testing.T) {
+	w := newWorld(t, sklearn())
+	w.fail = func(_ string, o client.Object) error {
+		if _, ok := o.(*appsv1.Deployment); ok {
+			return errors.New("no")
+		}
+		return nil
+	}
+	for range 2 {
+		_, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+		require.Error(t, err)
+	}
+	w.fail = nil
+	require.True(t, w.looked(t))
+	require.False(t, w.looked(t))
+}
+
+func TestWhatIsReadWithoutAWatchIsReadEachTime(t *testing.T) {
+	w := newWorld(t, sklearn(func(svc *servingv1beta1.InferenceService) {
+		svc.Spec.Predictor.Model.StorageURI = nil
+		svc.Spec.Predictor.StorageURIs = []servingv1beta1.StorageURI{{URI: "s3://b/m"}}
+	}))
+	require.True(t, w.looked(t))
+	require.True(t, w.looked(t), "service accounts and secrets are not watched")
+}
+
+// behind is a cache that has not seen the last write of a service.
+type behind struct {
+	client.Client
+	svc *servingv1beta1.InferenceService
+}
+
+func (b *behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if svc, ok := o.(*servingv1beta1.InferenceService); ok {
+		b.svc.DeepCopyInto(svc)
+		return nil
+	}
+	return b.Client.Get(ctx, key, o, opts...)
+}
+
+func TestAPassBeforeTheCacheHasItsOwnStatusGoesOnFromThere(t *testing.T) {
+	w := newWorld(t, sklearn())
+	before := w.service(t)
+	w.pass(t)
+	w.deploymentReady(t)
+	w.Client = &behind{w.client, before}
+	require.Equal(t, []string{"patch m", "status m"}, w.pass(t), "no conflict, and nothing twice")
+	require.Equal(t, corev1.ConditionTrue, w.service(t).Status.Condition(serving.ConditionReady).Status)
+}
