@@ -26,7 +26,7 @@ type Canary struct {
 type Unplanned struct {
 	Canary
 
-	// Workload that it has, or would have.
+	// Workload that it has, or would have; empty where it has no name of its own.
 	Workload string
 	Why      *Blocked
 }
@@ -55,7 +55,8 @@ func (p *Plan) Tracks() []Track {
 
 // Keeps says that an object belongs to a canary that cannot be planned now, so that it stays as it is.
 func (p *Plan) Keeps(name string) bool {
-	return slices.ContainsFunc(p.Unplanned, func(u Unplanned) bool { return u.Workload == name })
+	return slices.ContainsFunc(p.Unplanned, func(u Unplanned) bool { return u.Workload == name }) &&
+		!slices.ContainsFunc(p.Components, func(c Component) bool { return c.Name == name })
 }
 
 // Drop takes a canary predictor out of what is to be made, and says whether there was one of the workload's name.

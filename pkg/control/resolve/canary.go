@@ -28,10 +28,14 @@ func (r *resolver) canaries(stable *resolved) []plan.Component {
 		canary := plan.Canary{Name: name, Index: i, Percent: entry.TrafficPercent, Shadow: shadow[name], Ready: r.snap.ReadyCanaries[name]}
 		component, err := r.canary(stable, entry, replicas(stableMin, &canary, entry.Predictor.MinReplicas))
 		if fault := r.snap.CanaryFaults[i]; fault != nil {
-			err = fault
+			canary.Ready, err = false, fault // what is invalid gets no requests; what cannot be made now may serve as before
 		}
 		if err != nil {
-			r.plan.Unplanned = append(r.plan.Unplanned, plan.Unplanned{Canary: canary, Workload: names.Predictor(r.svc.Name, name), Why: asBlocked(err)})
+			u := plan.Unplanned{Canary: canary, Workload: names.Predictor(r.svc.Name, name), Why: asBlocked(err)}
+			if name == "" || name == r.svc.Spec.Predictor.Name {
+				u.Workload, u.Ready = "", false // it has no name of its own, and nothing that goes by it
+			}
+			r.plan.Unplanned = append(r.plan.Unplanned, u)
 			continue
 		}
 		component.Canary = &canary
