@@ -71,13 +71,15 @@ type Gateway struct {
 	endpoints  *endpoints
 	kinds      *kinds
 	compiler   gatewayapi.Compiler
-	address    string
-	changed    chan struct{}
-	table      atomic.Pointer[table]
-	routes     atomic.Pointer[gatewayapi.Table]
-	transport  *transport
-	mirrors    *mirrors
-	handler    http.Handler
+	// written are the versions on top of which a status was written, until that is seen.
+	written   map[types.UID]string
+	address   string
+	changed   chan struct{}
+	table     atomic.Pointer[table]
+	routes    atomic.Pointer[gatewayapi.Table]
+	transport *transport
+	mirrors   *mirrors
+	handler   http.Handler
 }
 
 // New registers with the informers; it does no I/O.
@@ -85,7 +87,7 @@ func New(o Options) (*Gateway, error) {
 	f := o.Informers
 	core, network, discovery := f.Core().V1(), f.Networking().V1(), f.Discovery().V1()
 	g := &Gateway{
-		client: o.Client, address: o.Address, changed: make(chan struct{}, 1), transport: newTransport(),
+		client: o.Client, address: o.Address, changed: make(chan struct{}, 1), written: map[types.UID]string{}, transport: newTransport(),
 		ingresses: network.Ingresses().Lister(), classes: network.IngressClasses().Lister(),
 		services: core.Services().Lister(), namespaces: core.Namespaces().Lister(),
 		endpoints: &endpoints{services: core.Services().Lister(), slices: discovery.EndpointSlices().Lister()},

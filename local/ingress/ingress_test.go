@@ -29,13 +29,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	gatewayv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
 
 	"github.com/kserve-go/kserve-go/local/ingress/gatewayapi"
 )
@@ -63,10 +64,13 @@ func gateway(t *testing.T, objects ...runtime.Object) (address string, client *f
 func run(t *testing.T, more []runtime.Object, objects ...runtime.Object) *running {
 	t.Helper()
 	r := &running{client: fake.NewClientset(objects...)}
-	scheme := runtime.NewScheme()
-	require.NoError(t, gatewayv1.Install(scheme))
-	require.NoError(t, gatewayv1beta1.Install(scheme))
-	r.dynamic = dynamicfake.NewSimpleDynamicClient(scheme, more...)
+	r.dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		resource("v1", "gatewayclasses"): "GatewayClassList", resource("v1", "gateways"): "GatewayList", resource("v1", "httproutes"): "HTTPRouteList",
+		resource("v1beta1", "referencegrants"): "ReferenceGrantList",
+	})
+	for _, o := range more {
+		r.add(t, o)
+	}
 	names := metadatafake.NewTestScheme()
 	require.NoError(t, metav1.AddMetaToScheme(names))
 	r.kinds = metadatafake.NewSimpleMetadataClient(names)
@@ -95,16 +99,33 @@ func run(t *testing.T, more []runtime.Object, objects ...runtime.Object) *runnin
 	return r
 }
 
+// add stores an object of the Gateway API.
+func (r *running) add(t *testing.T, o runtime.Object) {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	require.NoError(t, err)
+	u := &unstructured.Unstructured{Object: content}
+	to := map[string]string{"GatewayClass": "gatewayclasses", "Gateway": "gateways", "HTTPRoute": "httproutes"}[u.GetKind()]
+	require.NoError(t, r.dynamic.Tracker().Create(resource("v1", to), u, u.GetNamespace()))
+}
+
 // haveKinds makes the definitions of the Gateway API.
 func (r *running) haveKinds(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"gatewayclasses", "gateways", "httproutes", "referencegrants"} {
-		_, err := r.kinds.Resource(definitions).(metadatafake.MetadataClient).CreateFake(&metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
-			ObjectMeta: metav1.ObjectMeta{Name: name + "." + gatewayv1.GroupName},
-		}, metav1.CreateOptions{})
-		require.NoError(t, err)
+		r.haveKind(t, name)
 	}
+}
+
+func (r *running) haveKind(t *testing.T, name string) {
+	t.Helper()
+	client, ok := r.kinds.Resource(definitions).(metadatafake.MetadataClient)
+	require.True(t, ok)
+	_, err := client.CreateFake(&metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: name + "." + gatewayv1.GroupName},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
 }
 
 func ingress(name string, class *string, rules ...networkingv1.IngressRule) *networkingv1.Ingress {

@@ -53,9 +53,6 @@ type kinds struct {
 }
 
 func newKinds(d dynamic.Interface, m metadata.Interface, notify func()) *kinds {
-	resource := func(version, name string) schema.GroupVersionResource {
-		return schema.GroupVersionResource{Group: gatewayv1.GroupName, Version: version, Resource: name}
-	}
 	return &kinds{
 		dynamic: d, metadata: m, notify: notify, known: make(chan struct{}),
 		classes:  &kind{resource: resource("v1", "gatewayclasses"), make: func() runtime.Object { return &gatewayv1.GatewayClass{} }},
@@ -63,6 +60,10 @@ func newKinds(d dynamic.Interface, m metadata.Interface, notify func()) *kinds {
 		routes:   &kind{resource: resource("v1", "httproutes"), make: func() runtime.Object { return &gatewayv1.HTTPRoute{} }},
 		grant:    &kind{resource: resource("v1beta1", "referencegrants"), make: func() runtime.Object { return &gatewayv1beta1.ReferenceGrant{} }},
 	}
+}
+
+func resource(version, name string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: gatewayv1.GroupName, Version: version, Resource: name}
 }
 
 func (k *kinds) all() []*kind { return []*kind{k.classes, k.gateways, k.routes, k.grant} }

@@ -109,14 +109,28 @@ func (g *Gateway) routeStatus(ctx context.Context, o *gatewayv1.HTTPRoute, want 
 	return g.publishKind(ctx, g.kinds.routes, next, equality.Semantic.DeepEqual(o.Status.Parents, next.Status.Parents))
 }
 
+// object is one whose status is written.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
 // publishKind writes a status that is not the same as before, and says whether that must be tried again.
-func (g *Gateway) publishKind(ctx context.Context, i *kind, next runtime.Object, same bool) (again bool) {
+func (g *Gateway) publishKind(ctx context.Context, i *kind, next object, same bool) (again bool) {
+	seen := next.GetResourceVersion()
 	if same {
+		delete(g.written, next.GetUID())
 		return false
+	}
+	if seen != "" && g.written[next.GetUID()] == seen {
+		return false // what was written on top of this version is on its way here
 	}
 	err := g.kinds.write(ctx, i, next)
 	switch {
-	case err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil:
+	case err == nil:
+		g.written[next.GetUID()] = seen
+		return false
+	case apierrors.IsNotFound(err) || ctx.Err() != nil:
 		return false
 	case !apierrors.IsConflict(err): // the change that came between is on its way here
 		klog.ErrorS(err, "write status", "object", fmt.Sprintf("%T", next))

@@ -145,10 +145,10 @@ func (c *compiler) attach(r *gatewayv1.HTTPRoute, ref *gatewayv1.ParentReference
 	switch {
 	case len(named) == 0:
 		return verdict{string(gatewayv1.RouteReasonNoMatchingParent), who + " has no listener of the name and port that the route asks for"}
+	case !slices.ContainsFunc(named, (*listener).serves):
+		return verdict{string(gatewayv1.RouteReasonNoMatchingParent), fmt.Sprintf("%s does not serve listener %s: %s", who, named[0].spec.Name, cmp.Or(named[0].accepted.message, "another has its port and host"))}
 	case len(allowed) == 0:
 		return verdict{string(gatewayv1.RouteReasonNotAllowedByListeners), fmt.Sprintf("no listener of %s allows HTTPRoutes of namespace %s", who, r.Namespace)}
-	case !slices.ContainsFunc(allowed, (*listener).serves):
-		return verdict{string(gatewayv1.RouteReasonNoMatchingParent), fmt.Sprintf("%s does not serve listener %s: %s", who, allowed[0].spec.Name, cmp.Or(allowed[0].accepted.message, "another has its port and host"))}
 	case len(attached) == 0:
 		return verdict{string(gatewayv1.RouteReasonNoMatchingListenerHostname), fmt.Sprintf("no listener of %s has a host of the route", who)}
 	case fault != nil:
