@@ -76,6 +76,9 @@ const (
 )
 
 // ResourceMetric is cpu or memory of the pods.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.target) || !has(self.target.type) || self.target.type != 'Value'",message="a resource is measured per pod: use Utilization or AverageValue",fieldPath=".target.type"
+// +kubebuilder:validation:XValidation:rule="self.name != 'memory' || has(self.target) && (has(self.target.averageUtilization) || has(self.target.averageValue))",message="memory has no target of its own: set averageUtilization or averageValue",fieldPath=".target"
 type ResourceMetric struct {
 	// cpu or memory.
 	Name ResourceMetricName `json:"name"`
@@ -199,6 +202,7 @@ type MetricTarget struct {
 	AverageValue *MetricQuantity `json:"averageValue,omitempty"`
 	// Mean over all pods, in percent of what they request.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	AverageUtilization *int32 `json:"averageUtilization,omitempty"`
 }
 

@@ -14,6 +14,7 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.sklearn), has(self.xgboost), has(self.tensorflow), has(self.pytorch), has(self.triton), has(self.onnx), has(self.huggingface), has(self.pmml), has(self.lightgbm), has(self.paddle), has(self.model)].filter(x, x).size() == (has(self.containers) && self.containers.exists(c, c.name == 'kserve-container') ? 0 : 1) || [has(self.sklearn), has(self.xgboost), has(self.tensorflow), has(self.pytorch), has(self.triton), has(self.onnx), has(self.huggingface), has(self.pmml), has(self.lightgbm), has(self.paddle), has(self.model)].filter(x, x).size() == 0 && has(self.containers) && self.containers.size() > 0",message="exactly one of model (or an older framework field) and a container called kserve-container must be set"
 // +kubebuilder:validation:XValidation:rule="!has(self.storageUris) || !has(self.model) || !has(self.model.storageUri) || size(self.model.storageUri) == 0",message="model.storageUri and storageUris cannot be used together: list the model in storageUris",fieldPath=".storageUris"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageUris) || !(has(self.sklearn) && has(self.sklearn.storageUri) && size(self.sklearn.storageUri) != 0 || has(self.xgboost) && has(self.xgboost.storageUri) && size(self.xgboost.storageUri) != 0 || has(self.tensorflow) && has(self.tensorflow.storageUri) && size(self.tensorflow.storageUri) != 0 || has(self.pytorch) && has(self.pytorch.storageUri) && size(self.pytorch.storageUri) != 0 || has(self.triton) && has(self.triton.storageUri) && size(self.triton.storageUri) != 0 || has(self.onnx) && has(self.onnx.storageUri) && size(self.onnx.storageUri) != 0 || has(self.huggingface) && has(self.huggingface.storageUri) && size(self.huggingface.storageUri) != 0 || has(self.pmml) && has(self.pmml.storageUri) && size(self.pmml.storageUri) != 0 || has(self.lightgbm) && has(self.lightgbm.storageUri) && size(self.lightgbm.storageUri) != 0 || has(self.paddle) && has(self.paddle.storageUri) && size(self.paddle.storageUri) != 0)",message="storageUri and storageUris cannot be used together: list the model in storageUris",fieldPath=".storageUris"
 // +kubebuilder:validation:XValidation:rule="!has(self.workerSpec) || !has(self.model) || has(self.model.storageUri) && (self.model.storageUri.startsWith('pvc://') || self.model.storageUri.startsWith('oci://') || self.model.storageUri.startsWith('oci+'))",message="a model on several nodes must come from pvc:// or oci://",fieldPath=".workerSpec"
 type PredictorSpec struct {
 	// Becomes part of the names of the predictor's objects.
@@ -110,6 +111,7 @@ type TransformerSpec struct {
 
 // ExplainerSpec is a custom container, or the ART explainer, beside the predictor.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.storageUris) || !has(self.art) || !has(self.art.storageUri) || size(self.art.storageUri) == 0",message="art.storageUri and storageUris cannot be used together: list the source in storageUris",fieldPath=".storageUris"
 // +kubebuilder:validation:XValidation:rule="has(self.art) != (has(self.containers) && self.containers.exists(c, c.name == 'kserve-container')) || !has(self.art) && has(self.containers) && self.containers.size() > 0",message="exactly one of art and a container called kserve-container must be set"
 type ExplainerSpec struct {
 	// The Adversarial Robustness Toolbox.
@@ -347,6 +349,7 @@ type LoggerSpec struct {
 	MarshallerURL *string `json:"marshallerUrl,omitempty"`
 	// Number of records that are written together.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	BatchSize *int `json:"batchSize,omitempty"`
 	// Time after which records are written, as in 5s.
 	// +optional
