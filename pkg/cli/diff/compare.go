@@ -58,6 +58,13 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 		found.Blocked = err.Error()
 		return found, nil //nolint:nilerr // this is what the controller would tell, too
 	}
+	for i := range p.Unplanned { // what an earlier entry of a canary made stays
+		for key := range have {
+			if key.name == p.Unplanned[i].Workload {
+				delete(have, key)
+			}
+		}
+	}
 	for _, want := range objects {
 		gvk := want.GetObjectKind().GroupVersionKind()
 		key := objectKey{gvk.GroupKind(), want.GetName()}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +24,17 @@ type Explanation struct {
 	Name      string     `json:"name"`
 	Decisions []Decision `json:"decisions"`
 	Objects   []string   `json:"objects,omitempty"`
-	Blocked   *Blocked   `json:"blocked,omitempty"`
+	// Notes are about what is accepted and has no effect, or not the one that was meant.
+	Notes   []string `json:"notes,omitempty"`
+	Blocked *Blocked `json:"blocked,omitempty"`
 }
 
 // Decision is one choice with its reason and what was not chosen.
 type Decision struct {
-	Subject  string      `json:"subject"`
-	Role     string      `json:"role,omitempty"`
+	Subject string `json:"subject"`
+	Role    string `json:"role,omitempty"`
+	// Workload is the name of the component that it is about; empty for the whole service.
+	Workload string      `json:"workload,omitempty"`
 	Chosen   string      `json:"chosen"`
 	Why      string      `json:"why"`
 	Rejected []Rejection `json:"rejected,omitempty"`
@@ -39,6 +44,8 @@ type Decision struct {
 type Rejection struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
+	// Unrelated candidates are for something else altogether.
+	Unrelated bool `json:"unrelated,omitempty"`
 }
 
 // Blocked is why nothing can be made of a service.
@@ -95,6 +102,11 @@ func explainAll(o options, streams output.Streams) error {
 
 func explain(world *offline.World, item offline.Item) Explanation {
 	e := Explanation{Kind: item.Object.Kind.Kind, Name: item.Object.Namespace + "/" + item.Object.Name}
+	for _, w := range world.Warnings() {
+		if w.Object == item.Object {
+			e.Notes = append(e.Notes, w.Field+": "+w.Detail)
+		}
+	}
 	p, err := item.Plan()
 	var decisions []plan.Decision
 	if err == nil {
@@ -121,7 +133,7 @@ func explain(world *offline.World, item offline.Item) Explanation {
 		}
 	}
 	for _, d := range decisions {
-		out := Decision{Subject: d.Subject, Role: string(d.Role), Chosen: d.Chosen, Why: d.Why}
+		out := Decision{Subject: d.Subject, Role: string(d.Role), Workload: d.Workload, Chosen: d.Chosen, Why: d.Why}
 		for _, r := range d.Rejected {
 			out.Rejected = append(out.Rejected, Rejection(r))
 		}
@@ -130,40 +142,79 @@ func explain(world *offline.World, item offline.Item) Explanation {
 	return e
 }
 
-// printExplanations prints a paragraph per decision: reasons are sentences, and sentences do not fit columns.
+// printExplanations prints a tree: what concerns the whole service, then its components, each with its decisions. Reasons are sentences, and
+// sentences do not fit columns, so that each has a line of its own.
 func printExplanations(w io.Writer, all []Explanation) error {
 	paint := output.NewPaint(w)
-	for i, e := range all {
+	for i := range all {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w, e.Kind, e.Name)
-		for _, d := range e.Decisions {
-			subject := d.Subject
-			if d.Role != "" && d.Role != "predictor" {
-				subject = d.Role + " " + subject
-			}
-			chosen := d.Chosen
-			if chosen == "" {
-				chosen = paint.Bad("nothing")
-			}
-			fmt.Fprintf(w, "  %-10s %s\n", subject, paint.Good(chosen))
-			fmt.Fprintf(w, "  %-10s because: %s\n", "", d.Why)
-			for _, r := range d.Rejected {
-				fmt.Fprintf(w, "  %-10s %s\n", "", paint.Dim("not "+r.Name+": "+r.Why))
-			}
-		}
-		if len(e.Objects) > 0 {
-			fmt.Fprintf(w, "  %-10s %s\n", "objects", e.Objects[0])
-			for _, obj := range e.Objects[1:] {
-				fmt.Fprintf(w, "  %-10s %s\n", "", obj)
-			}
-		}
-		if e.Blocked != nil {
-			if _, err := fmt.Fprintf(w, "  %-10s %s: %s\n", paint.Bad("blocked"), e.Blocked.Reason, e.Blocked.Message); err != nil {
-				return err
-			}
+		if _, err := io.WriteString(w, all[i].tree(paint)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (e *Explanation) tree(paint output.Paint) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, e.Kind, e.Name)
+	workload, last := "", ""
+	for i := range e.Decisions {
+		d := &e.Decisions[i]
+		indent := "  "
+		if d.Workload != "" {
+			if d.Workload != workload {
+				fmt.Fprintf(&b, "  %s\n", d.Workload)
+			}
+			indent = "    "
+		}
+		if d.Workload != workload {
+			workload, last = d.Workload, ""
+		}
+		subject := d.Subject
+		if subject == last {
+			subject = ""
+		}
+		last = d.Subject
+		d.print(&b, indent, subject, paint)
+	}
+	for i, o := range e.Objects {
+		subject := ""
+		if i == 0 {
+			subject = "objects"
+		}
+		fmt.Fprintf(&b, "  %-12s %s\n", subject, o)
+	}
+	for _, n := range e.Notes {
+		fmt.Fprintf(&b, "  %s %s\n", paint.Busy(fmt.Sprintf("%-12s", "note")), n)
+	}
+	if e.Blocked != nil {
+		fmt.Fprintf(&b, "  %s %s: %s\n", paint.Bad(fmt.Sprintf("%-12s", "blocked")), e.Blocked.Reason, e.Blocked.Message)
+	}
+	return b.String()
+}
+
+// print is one decision, its reason, and what was not chosen. What is for something else altogether is counted only.
+func (d *Decision) print(w io.Writer, indent, subject string, paint output.Paint) {
+	width := 14 - len(indent)
+	line := func(head, text string) { fmt.Fprintf(w, "%s%-*s %s\n", indent, width, head, text) }
+	chosen := paint.Good(d.Chosen)
+	if d.Chosen == "" {
+		chosen = paint.Bad("nothing")
+	}
+	line(subject, chosen)
+	line("", "because: "+d.Why)
+	unrelated := 0
+	for _, r := range d.Rejected {
+		if r.Unrelated {
+			unrelated++
+			continue
+		}
+		line("", paint.Dim("not "+r.Name+": "+r.Why))
+	}
+	if unrelated > 0 {
+		line("", paint.Dim("not "+count(unrelated, "other, which is for another format", "others, which are for other formats")+" (-o yaml lists them)"))
+	}
 }

@@ -77,7 +77,7 @@ func TestTheSamplesFindTheirBucketInACluster(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
 	require.Len(t, all, 1)
 	require.Contains(t, all[0].Decisions, Decision{
-		Subject: "credentials", Role: "predictor", Chosen: "secrets kserve-samples-s3", Why: "service account default lists them",
+		Subject: "credentials", Role: "predictor", Workload: "sklearn-iris-predictor", Chosen: "secrets kserve-samples-s3", Why: "service account default lists them",
 	})
 }
 

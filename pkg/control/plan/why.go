@@ -35,6 +35,8 @@ type Decision struct {
 type Rejection struct {
 	Name string
 	Why  string
+	// Unrelated candidates are for something else altogether: a runtime that does not know the model's format.
+	Unrelated bool `json:",omitempty"`
 }
 
 // Blocked says that the user (or the operator) has to change something first. Trying again does not help.

@@ -127,7 +127,8 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 		if speaksOther {
 			onlyProtocol = append(onlyProtocol, c)
 		}
-		rejected = append(rejected, plan.Rejection{Name: c.label(), Why: why})
+		knows := slices.ContainsFunc(c.spec.SupportedModelFormats, func(f servingv1alpha1.SupportedModelFormat) bool { return f.Name == model.ModelFormat.Name })
+		rejected = append(rejected, plan.Rejection{Name: c.label(), Why: why, Unrelated: !knows})
 	}
 	if len(fit) == 0 {
 		message := fmt.Sprintf("no runtime supports model format %s with protocol %s", formatText(model.ModelFormat), protocol)
