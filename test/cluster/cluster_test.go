@@ -72,6 +72,7 @@ func alone() []scenario {
 		{"another controller leads", leaderChanges},
 		{"a webhook is killed", webhookKilled},
 		{"the API server restarts", apiServerRestarts},
+		{"a canary gets its share, and no request is lost when it goes", canaries},
 	}
 }
 
