@@ -194,15 +194,21 @@ type controller struct {
 
 func start(t *testing.T, kubeconfig string, elect bool, change ...func(*manager.Options)) *controller {
 	t.Helper()
+	elects := func(o *manager.Options) { o.LeaderElect = elect }
+	return startLogging(t, kubeconfig, zap.NewNop(), append(change, elects)...)
+}
+
+func startLogging(t *testing.T, kubeconfig string, log *zap.Logger, change ...func(*manager.Options)) *controller {
+	t.Helper()
 	o := manager.NewOptions()
-	o.Namespace, o.LeaderElect = cluster.System, elect
+	o.Namespace, o.LeaderElect = cluster.System, true
 	o.Probe.Kubeconfig, o.Probe.MetricsAddr, o.Probe.HealthAddr = kubeconfig, free(t), free(t)
 	for _, c := range change {
 		c(&o)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &controller{health: o.Probe.HealthAddr, metrics: o.Probe.MetricsAddr, cancel: cancel, done: make(chan error, 1)}
-	go func() { c.done <- manager.Run(ctx, o, zap.NewNop()) }()
+	go func() { c.done <- manager.Run(ctx, o, log) }()
 	t.Cleanup(func() { c.stop(t) })
 	return c
 }

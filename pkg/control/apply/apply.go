@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/gather"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
@@ -188,6 +189,12 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 	k := keyOf(want)
 	if optional, ok := plan.OptionalKind(k.GroupKind); ok && !p.Kinds.Has(k.GroupKind) {
+		if why := p.Kinds.Denied(k.GroupKind); why != "" {
+			return nil, &plan.Blocked{
+				Reason: servingv1beta1.ReasonReconcileFailed, Role: p.role(want),
+				Message: fmt.Sprintf("%s %s is needed, but %s; the service goes on by itself soon after the role does", k.Kind, k.name, why),
+			}
+		}
 		return nil, missingKind(optional, p.role(want))
 	}
 	there, cached := p.have[k]

@@ -15,14 +15,16 @@ import (
 
 // Kinds says which optional kinds the cluster has now. It may be used from several goroutines.
 type Kinds struct {
-	mu   sync.RWMutex
-	have map[schema.GroupKind]plan.Optional
+	mu     sync.RWMutex
+	have   map[schema.GroupKind]plan.Optional
+	denied map[schema.GroupKind]string
 }
 
 // Set records that the cluster has a kind, or has it no longer, and says whether that is news.
 func (k *Kinds) Set(o plan.Optional, present bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	delete(k.denied, o.GroupKind())
 	if _, was := k.have[o.GroupKind()]; was == present {
 		return false
 	}
@@ -35,6 +37,31 @@ func (k *Kinds) Set(o plan.Optional, present bool) bool {
 	}
 	k.have[o.GroupKind()] = o
 	return true
+}
+
+// Deny records why a kind that is there cannot be used, and says whether that is news; an empty why ends it.
+func (k *Kinds) Deny(o plan.Optional, why string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.denied[o.GroupKind()] == why {
+		return false
+	}
+	if why == "" {
+		delete(k.denied, o.GroupKind())
+		return true
+	}
+	if k.denied == nil {
+		k.denied = map[schema.GroupKind]string{}
+	}
+	k.denied[o.GroupKind()] = why
+	return true
+}
+
+// Denied is why a kind that is there cannot be used.
+func (k *Kinds) Denied(gk schema.GroupKind) string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.denied[gk]
 }
 
 // Has says whether objects of a kind can be read and written. It is true of every kind that is not optional.

@@ -25,12 +25,21 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// cacheOptions keep the cache to what belongs to services: memory grows with them, not with the cluster.
-func cacheOptions(namespace string) cache.Options {
+// cacheOptions keep the cache to what belongs to services: memory grows with them, not with the cluster. The namespace is the operator's,
+// where its settings are; of services it holds those of some namespaces, or of all.
+func cacheOptions(namespace string, some []string) cache.Options {
+	var only map[string]cache.Config
+	for _, name := range some {
+		if only == nil {
+			only = map[string]cache.Config{}
+		}
+		only[name] = cache.Config{}
+	}
 	ours := cache.ByObject{Label: hasLabel(serving.LabelInferenceService), Transform: keepOurs}
 	bare := cache.ByObject{Transform: withoutManagers}
 	return cache.Options{
-		DefaultTransform: keepOurs,
+		DefaultTransform:  keepOurs,
+		DefaultNamespaces: only,
 		// What is not watched on purpose is an error, not another watch.
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
@@ -152,3 +161,6 @@ func outlines(all []corev1.Container) []corev1.Container {
 	}
 	return kept
 }
+
+// doNotWait asks for what a cache has now.
+func doNotWait() cache.InformerGetOption { return cache.BlockUntilSynced(false) }

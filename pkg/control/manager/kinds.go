@@ -30,13 +30,15 @@ import (
 // lookAgain is the pause before a kind is looked for again whose definition is there and which is not served yet.
 const lookAgain = time.Second
 
+// notUsed begins the line of the log about a kind that is there and may not be watched.
+const notUsed = "an optional kind is not used: "
+
 // kinds starts the watch of an optional kind when the cluster gets it, and ends it when the cluster loses it. It is the reconciler of a
 // controller on CustomResourceDefinitions.
 //
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 type kinds struct {
 	*controllers
-	discovery discovery.DiscoveryInterface
 	// changed wakes every service.
 	changed chan event.GenericEvent
 
@@ -91,47 +93,100 @@ func (k *kinds) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		return ctrl.Result{}, nil
 	}
 	o := all[i]
-	present, err := served(ctx, k.discovery, o)
+	present, err := k.settle(ctx, o)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if present != k.kinds.Has(o.GroupKind()) {
-		if err := k.turn(ctx, o, present); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
 	// A definition comes a little before its kind is served, and goes a little before it is served no longer.
 	defined := k.cache.Get(ctx, req.NamespacedName, crdMetadata()) == nil
-	if defined != present {
+	switch {
+	case defined != present:
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	case k.kinds.Denied(o.GroupKind()) != "":
+		return ctrl.Result{RequeueAfter: lookAround}, nil // no event tells that a role has changed
 	}
 	return ctrl.Result{}, nil
 }
 
-// turn starts or ends the watch of a kind and wakes the services.
-func (k *kinds) turn(ctx context.Context, o plan.Optional, present bool) error {
-	if present {
-		if err := k.watch(ctx, o); err != nil {
-			return err
-		}
+// settle makes the controller know a kind as the API server does now, and says whether that serves it.
+func (k *kinds) settle(ctx context.Context, o plan.Optional) (present bool, err error) {
+	present, err = served(ctx, k.discovery, o)
+	if err != nil {
+		return false, err
 	}
-	k.kinds.Set(o, present)
-	if !present {
-		if err := k.cache.RemoveInformer(ctx, objectOf(o)); err != nil {
-			return fmt.Errorf("end the watch of %s: %w", o.CRD, err)
-		}
-		k.mu.Lock()
-		delete(k.indexed, o.CRD)
-		k.mu.Unlock()
+	before, why := k.kinds.Has(o.GroupKind()), k.kinds.Denied(o.GroupKind())
+	switch {
+	case present && !before:
+		err = k.take(ctx, o)
+	case !present && before:
+		err = k.leave(ctx, o)
+	case !present:
+		k.kinds.Deny(o, "")
+	}
+	if err != nil || before == k.kinds.Has(o.GroupKind()) && why == k.kinds.Denied(o.GroupKind()) {
+		return present, err
 	}
 	k.log.Info("optional kind", zap.String("crd", o.CRD), zap.Bool("present", present))
 	select {
 	case k.changed <- event.GenericEvent{Object: objectOf(o)}:
-		return nil
+		return present, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return present, ctx.Err()
 	}
 }
+
+// take starts the watch of a kind, if the role allows that. A watch that is refused would never have its first list, and every pass would
+// wait for it.
+func (k *kinds) take(ctx context.Context, o plan.Optional) error {
+	why, err := k.access.denied(ctx, resourceOf(o), true)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		if k.kinds.Deny(o, why) {
+			k.log.Warn(notUsed+why, zap.String("crd", o.CRD))
+		}
+		return nil
+	}
+	if err := k.watch(ctx, o); err != nil {
+		return err
+	}
+	k.kinds.Set(o, true)
+	return nil
+}
+
+// leave ends the watch of a kind that is not there any more.
+func (k *kinds) leave(ctx context.Context, o plan.Optional) error {
+	k.kinds.Set(o, false)
+	k.mu.Lock()
+	delete(k.indexed, o.CRD)
+	k.mu.Unlock()
+	if err := k.cache.RemoveInformer(ctx, objectOf(o)); err != nil {
+		return fmt.Errorf("end the watch of %s: %w", o.CRD, err)
+	}
+	return nil
+}
+
+// Start looks around for kinds from time to time, where their definitions cannot be watched. It implements manager.Runnable.
+func (k *kinds) Start(ctx context.Context) error {
+	tick := time.NewTicker(lookAround)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for _, o := range plan.OptionalKinds() {
+			if _, err := k.settle(ctx, o); err != nil && ctx.Err() == nil {
+				k.log.Warn("cannot look for an optional kind", zap.String("crd", o.CRD), zap.Error(err))
+			}
+		}
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: every replica looks around.
+func (k *kinds) NeedLeaderElection() bool { return false }
 
 func objectOf(o plan.Optional) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
@@ -156,8 +211,18 @@ func (k *kinds) watch(ctx context.Context, o plan.Optional) error {
 	return nil
 }
 
-// addKinds adds the controller that follows CustomResourceDefinitions. Every replica does, leader or not.
+// addKinds adds what follows CustomResourceDefinitions. Every replica does, leader or not.
 func addKinds(mgr ctrl.Manager, k *kinds) error {
+	every := handler.Funcs{GenericFunc: func(ctx context.Context, _ event.GenericEvent, q queue) { k.eachService(ctx, "", q, nil) }}
+	if err := k.main.Watch(source.Channel(k.changed, every)); err != nil {
+		return fmt.Errorf("watch optional kinds: %w", err)
+	}
+	if !k.sight.definitions {
+		if err := mgr.Add(k); err != nil {
+			return fmt.Errorf("look around for optional kinds: %w", err)
+		}
+		return nil
+	}
 	no := false
 	c, err := controller.New("optional-kinds", mgr, controller.Options{Reconciler: k, NeedLeaderElection: &no, SkipNameValidation: yes()})
 	if err != nil {
@@ -168,10 +233,6 @@ func addKinds(mgr ctrl.Manager, k *kinds) error {
 	})
 	if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), crdMetadata(), &handler.EnqueueRequestForObject{}, ours)); err != nil {
 		return fmt.Errorf("watch definitions: %w", err)
-	}
-	every := handler.Funcs{GenericFunc: func(ctx context.Context, _ event.GenericEvent, q queue) { k.eachService(ctx, "", q, nil) }}
-	if err := k.main.Watch(source.Channel(k.changed, every)); err != nil {
-		return fmt.Errorf("watch optional kinds: %w", err)
 	}
 	return nil
 }

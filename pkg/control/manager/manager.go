@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -69,6 +71,8 @@ const (
 	longestBackoff   = 2 * time.Minute
 	// A kind that is not there yet at the start is waited for.
 	cacheTimeout = 24 * time.Hour
+	// lookAround is the pause between two looks for optional kinds, where their definitions cannot be watched.
+	lookAround = 30 * time.Second
 	// spareMemory is the share of garbage the process may hold, in percent of what is alive: mostly caches, which are seldom walked.
 	// Against Go's own 100 it takes a fifth off the memory and adds nothing that can be measured to the processor time.
 	spareMemory = 50
@@ -82,7 +86,7 @@ type controllers struct {
 	indexer  client.FieldIndexer
 	main     controller.Controller
 	settings *gather.Settings
-	kinds    *gather.Kinds
+	*surroundings
 	events   record.EventRecorder
 	services *inferenceservice.Reconciler
 	metrics  *settingsMetrics
@@ -204,9 +208,70 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// build makes everything of a run. It asks the API server which optional kinds there are, and nothing else.
+// surroundings are what the API server says before there is a manager.
+type surroundings struct {
+	config    *rest.Config
+	discovery discovery.DiscoveryInterface
+	access    *access
+	sight     sight
+	// kinds knows the optional kinds that may not be used, present are those that may.
+	kinds   *gather.Kinds
+	present []plan.Optional
+}
+
+// ask finds out what there is and what this process may do. It comes before the manager: one that is not started keeps its listener of
+// profiles for ever.
+func (s *setup) ask(ctx context.Context) (*surroundings, error) {
+	o := s.options
+	config, err := o.Probe.Config()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = o.QPS, o.Burst
+	config.DisableCompression = true                     // answers are small; to pack them costs more than to send them
+	config.WarningHandlerWithContext = rest.NoWarnings{} // they are for the person who wrote an object
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		w := &wire{next: next, timeout: answerTimeout}
+		if o.LeaderElect {
+			w.fence = s.fence
+		}
+		return w
+	})
+	around := &surroundings{config: config, kinds: &gather.Kinds{}}
+	if around.discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
+		return nil, fmt.Errorf("make the discovery client: %w", err)
+	}
+	reviews, err := authorizationclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the client of access reviews: %w", err)
+	}
+	around.access = &access{client: reviews.SelfSubjectAccessReviews(), namespaces: o.Namespaces}
+	if around.sight, err = s.look(ctx, around.access); err != nil {
+		return nil, err
+	}
+	found, err := discover(ctx, around.discovery)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range found {
+		switch why, err := around.access.denied(ctx, resourceOf(kind), true); {
+		case err != nil:
+			return nil, err
+		case why != "":
+			around.kinds.Deny(kind, why)
+			s.log.Warn(notUsed+why, zap.String("crd", kind.CRD))
+		default:
+			around.present = append(around.present, kind)
+		}
+	}
+	return around, nil
+}
+
+// build makes everything of a run.
 //
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=kserve,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kserve,resources=leases,verbs=get;create;update
 func (s *setup) build(ctx context.Context) (ctrl.Manager, *controllers, error) {
 	o := s.options
@@ -214,49 +279,29 @@ func (s *setup) build(ctx context.Context) (ctrl.Manager, *controllers, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	restConfig, err := o.Probe.Config()
-	if err != nil {
-		return nil, nil, err
-	}
-	restConfig = rest.CopyConfig(restConfig)
-	restConfig.QPS, restConfig.Burst = o.QPS, o.Burst
-	restConfig.DisableCompression = true                     // answers are small; to pack them costs more than to send them
-	restConfig.WarningHandlerWithContext = rest.NoWarnings{} // they are for the person who wrote an object
-	restConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		w := &wire{next: next, timeout: answerTimeout}
-		if o.LeaderElect {
-			w.fence = s.fence
-		}
-		return w
-	})
-	d, err := discovery.NewDiscoveryClientForConfig(restConfig)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make the discovery client: %w", err)
-	}
-	// The API server is asked before there is a manager: one that is not started keeps its listener of profiles for ever.
-	present, err := discover(ctx, d)
+	around, err := s.ask(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	options := managerOptions(o, scheme)
-	if options.LeaderElectionResourceLockInterface, err = lease(o, restConfig, s.fence); err != nil {
+	if options.LeaderElectionResourceLockInterface, err = lease(o, around.config, s.fence); err != nil {
 		return nil, nil, err
 	}
-	mgr, err := ctrl.NewManager(restConfig, options)
+	mgr, err := ctrl.NewManager(around.config, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the manager: %w", err)
 	}
 	c := &controllers{
-		options: o, log: s.log, cache: mgr.GetCache(), indexer: mgr.GetFieldIndexer(),
-		settings: gather.NewSettings(o.Namespace, o.ClusterDomain), kinds: &gather.Kinds{}, metrics: s.settings,
+		options: o, log: s.log, cache: mgr.GetCache(), indexer: mgr.GetFieldIndexer(), surroundings: around,
+		settings: gather.NewSettings(o.Namespace, o.ClusterDomain), metrics: s.settings,
 		events: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // clients read core events with this source
 	}
 	c.services = &inferenceservice.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: c.settings, Events: c.events, Metrics: s.counts, Log: s.log, Release: s.release,
-		Gather: &gather.Gatherer{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Kinds: c.kinds, KnativeNamespace: o.KnativeNamespace},
+		Gather: &gather.Gatherer{Cache: &near{mgr.GetCache(), around.sight}, Live: mgr.GetAPIReader(), Kinds: c.kinds, KnativeNamespace: o.KnativeNamespace},
 		Apply:  &apply.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: c.kinds, Count: s.counts.Wrote},
 	}
-	if err := c.add(ctx, mgr, d, present); err != nil {
+	if err := c.add(ctx, mgr); err != nil {
 		return nil, nil, err
 	}
 	return mgr, c, nil
@@ -266,7 +311,7 @@ func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
 	shutdown := shutdownTimeout
 	return ctrl.Options{
 		Scheme: scheme,
-		Cache:  cacheOptions(o.Namespace),
+		Cache:  cacheOptions(o.Namespace, o.Namespaces),
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		// The process serves health and metrics itself, also while there is no API server.
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", PprofBindAddress: o.PprofAddr,
@@ -277,7 +322,7 @@ func managerOptions(o Options, scheme *runtime.Scheme) ctrl.Options {
 }
 
 // add makes the controllers, their indexes and watches.
-func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.DiscoveryInterface, present []plan.Optional) error {
+func (c *controllers) add(ctx context.Context, mgr ctrl.Manager) error {
 	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}} {
 		if err := c.indexer.IndexField(ctx, o, gather.IndexController, gather.ControllerOf); err != nil {
 			return fmt.Errorf("index %T: %w", o, err)
@@ -302,8 +347,8 @@ func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.Dis
 	if err := c.addMeasurer(mgr); err != nil {
 		return err
 	}
-	k := &kinds{controllers: c, discovery: d, changed: make(chan event.GenericEvent, 16), indexed: map[string]bool{}}
-	for _, o := range present {
+	k := &kinds{controllers: c, changed: make(chan event.GenericEvent, 16), indexed: map[string]bool{}}
+	for _, o := range c.present {
 		if err := k.watch(ctx, o); err != nil {
 			return err
 		}
@@ -316,6 +361,11 @@ func (c *controllers) add(ctx context.Context, mgr ctrl.Manager, d discovery.Dis
 func (c *controllers) missing() string {
 	if good, fault := c.settings.Current(); good == nil {
 		return "waits for good settings: " + fault.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if kinds := c.unsynced(ctx); len(kinds) > 0 {
+		return "waits for the first list of " + strings.Join(kinds, ", ") + "; where it does not come, the process's role may lack list and watch on it"
 	}
 	return ""
 }

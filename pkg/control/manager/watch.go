@@ -35,7 +35,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (c *controllers) watches() []source.Source {
 	kind := func(o client.Object, h handler.EventHandler) source.Source { return source.Kind(c.cache, o, h) }
 	children := childHandler()
-	return []source.Source{
+	list := []source.Source{
 		kind(&servingv1beta1.InferenceService{}, c.serviceHandler()),
 		kind(&appsv1.Deployment{}, children),
 		kind(&corev1.Service{}, children),
@@ -43,11 +43,34 @@ func (c *controllers) watches() []source.Source {
 		kind(&networkingv1.Ingress{}, children),
 		kind(&corev1.Pod{}, podHandler()),
 		kind(&servingv1alpha1.ServingRuntime{}, c.runtimeHandler()),
-		kind(&servingv1alpha1.ClusterServingRuntime{}, c.runtimeHandler()),
-		kind(&servingv1alpha1.ClusterStorageContainer{}, c.everyServiceHandler()),
 		kind(&corev1.ConfigMap{}, c.settingsHandler()),
 	}
+	if c.sight.runtimes {
+		list = append(list, kind(&servingv1alpha1.ClusterServingRuntime{}, c.runtimeHandler()))
+	}
+	if c.sight.containers {
+		list = append(list, kind(&servingv1alpha1.ClusterStorageContainer{}, c.everyServiceHandler()))
+	}
+	return list
 }
+
+// watched are the kinds of watches.
+func (c *controllers) watched() []client.Object {
+	list := []client.Object{
+		&servingv1beta1.InferenceService{}, &appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{},
+		&networkingv1.Ingress{}, &corev1.Pod{}, &servingv1alpha1.ServingRuntime{}, &corev1.ConfigMap{},
+	}
+	if c.sight.runtimes {
+		list = append(list, &servingv1alpha1.ClusterServingRuntime{})
+	}
+	if c.sight.containers {
+		list = append(list, &servingv1alpha1.ClusterStorageContainer{})
+	}
+	return list
+}
+
+// kindName is the Go name of a kind, which is its own.
+func kindName(o client.Object) string { return reflect.TypeOf(o).Elem().Name() }
 
 // serviceHandler leaves out what this process wrote itself.
 func (c *controllers) serviceHandler() handler.EventHandler {

@@ -379,19 +379,23 @@ func (c *Cluster) waitTrusted(ctx context.Context, configurations []*unstructure
 	return nil
 }
 
-// poll asks again until it succeeds or ctx ends; the error is the last answer.
+// poll asks again until it succeeds or ctx ends; the error is the last answer that came in time.
 func poll(ctx context.Context, ask func(context.Context) error) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
+	var last error
 	for {
 		err := ask(ctx)
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return err
+			return last
 		}
 	}
 }
