@@ -122,7 +122,7 @@ func (w *webhook) routes(c client.Client, m *metrics) {
 		path, name string
 		handle     review.Handler
 	}{
-		{PathServiceDefaults, "inferenceservices/defaults", defaulting.Service(w.world.settings)},
+		{PathServiceDefaults, "inferenceservices/defaults", defaulting.Service(w.world.settings, localModels(c))},
 		{PathPods, "pods", pods.Pod},
 		{PathService, "inferenceservices", judge.Service()},
 		{PathTrainedModel, "trainedmodels", judge.TrainedModel()},

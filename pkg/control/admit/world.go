@@ -47,8 +47,8 @@ func newClient(config *rest.Config) (client.WithWatch, error) {
 	}{
 		{corev1.SchemeGroupVersion, meta.RESTScopeNamespace, []string{"Secret", "ConfigMap", "ServiceAccount", "Event"}},
 		{admissionregistrationv1.SchemeGroupVersion, meta.RESTScopeRoot, []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}},
-		{servingv1alpha1.SchemeGroupVersion, meta.RESTScopeRoot, []string{servingv1alpha1.ClusterServingRuntimeKind, servingv1alpha1.ClusterStorageContainerKind}},
-		{servingv1alpha1.SchemeGroupVersion, meta.RESTScopeNamespace, []string{servingv1alpha1.ServingRuntimeKind}},
+		{servingv1alpha1.SchemeGroupVersion, meta.RESTScopeRoot, []string{servingv1alpha1.ClusterServingRuntimeKind, servingv1alpha1.ClusterStorageContainerKind, localModelCacheKind}},
+		{servingv1alpha1.SchemeGroupVersion, meta.RESTScopeNamespace, []string{servingv1alpha1.ServingRuntimeKind, localModelNamespaceCacheKind}},
 		{servingv1beta1.SchemeGroupVersion, meta.RESTScopeNamespace, []string{servingv1beta1.InferenceServiceKind}},
 	} {
 		for _, kind := range known.kinds {

@@ -35,7 +35,8 @@ type Defaults struct {
 type LocalModels struct {
 	// Enabled is false where the cluster has no such caches; marks of caches are then removed from services.
 	Enabled bool
-	// Caches of the service's namespace first, then of the cluster. The first that fits is used.
+	// Caches of the service's namespace first, then of the cluster. The first that fits is used. nil says that they are not known here: the
+	// marks of a cache then stay as they are.
 	Caches []LocalModelCache
 }
 
@@ -198,6 +199,9 @@ func (s *InferenceService) defaultMounts() {
 
 // markLocalModel puts the marks of the cache that the predictor's model is in on the service, or removes old ones.
 func (s *InferenceService) markLocalModel(models LocalModels) {
+	if models.Enabled && models.Caches == nil {
+		return
+	}
 	cache, group := models.find(s)
 	if cache == nil {
 		delete(s.Labels, serving.LabelLocalModel)

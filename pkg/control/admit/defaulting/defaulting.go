@@ -26,9 +26,12 @@ import (
 // Settings are the operator's as they are now, or the reason why there are none.
 type Settings func() (*settings.Settings, error)
 
-// Service answers for InferenceServices.
-func Service(current Settings) review.Handler {
-	return func(_ context.Context, request *admissionv1.AdmissionRequest) review.Answer {
+// Caches are the local model caches that a service of a namespace can use, those of the namespace first.
+type Caches func(ctx context.Context, namespace string) ([]servingv1beta1.LocalModelCache, error)
+
+// Service answers for InferenceServices. caches may be nil where there are none.
+func Service(current Settings, caches Caches) review.Handler {
+	return func(ctx context.Context, request *admissionv1.AdmissionRequest) review.Answer {
 		if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 			return review.Allowed()
 		}
@@ -49,7 +52,13 @@ func Service(current Settings) review.Handler {
 		} else {
 			follow(after, request.OldObject.Raw)
 		}
-		after.SetDefaults(st.ServiceDefaults())
+		defaults := st.ServiceDefaults()
+		if defaults.LocalModels.Enabled && caches != nil {
+			if defaults.LocalModels.Caches, err = caches(ctx, request.Namespace); err != nil {
+				return review.Failed(http.StatusServiceUnavailable, err)
+			}
+		}
+		after.SetDefaults(defaults)
 		after.Status = before.Status
 		if request.Operation == admissionv1.Create {
 			finalizer(after)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/admit/defaulting"
 	"github.com/kserve-go/kserve-go/pkg/control/admit/review"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
@@ -141,11 +142,11 @@ func TestService(t *testing.T) {
 				old = head + old
 			}
 			r := request(t, c.operation, head+c.object, old)
-			got := patched(t, r.Object.Raw, defaulting.Service(standard)(context.Background(), r))
+			got := patched(t, r.Object.Raw, defaulting.Service(standard, nil)(context.Background(), r))
 			require.JSONEq(t, string(toJSON(t, head+c.want)), got)
 			// A second review of the result changes nothing.
 			again := request(t, c.operation, got, old)
-			require.Empty(t, defaulting.Service(standard)(context.Background(), again).Patch)
+			require.Empty(t, defaulting.Service(standard, nil)(context.Background(), again).Patch)
 		})
 	}
 }
@@ -153,7 +154,7 @@ func TestService(t *testing.T) {
 func TestOtherOperationsPass(t *testing.T) {
 	t.Parallel()
 	for _, operation := range []admissionv1.Operation{admissionv1.Delete, admissionv1.Connect, ""} {
-		a := defaulting.Service(func() (*settings.Settings, error) { return nil, errors.New("no settings") })(context.Background(), &admissionv1.AdmissionRequest{Operation: operation})
+		a := defaulting.Service(func() (*settings.Settings, error) { return nil, errors.New("no settings") }, nil)(context.Background(), &admissionv1.AdmissionRequest{Operation: operation})
 		require.Equal(t, review.Allowed(), a)
 	}
 }
@@ -161,11 +162,11 @@ func TestOtherOperationsPass(t *testing.T) {
 func TestWithoutSettingsOrObjectTheAnswerSaysWhy(t *testing.T) {
 	t.Parallel()
 	none := func() (*settings.Settings, error) { return nil, errors.New("the ConfigMap is bad") }
-	a := defaulting.Service(none)(context.Background(), request(t, admissionv1.Create, "metadata: {name: a}", ""))
+	a := defaulting.Service(none, nil)(context.Background(), request(t, admissionv1.Create, "metadata: {name: a}", ""))
 	require.Equal(t, int32(http.StatusServiceUnavailable), a.Refusal.Code)
 	require.Contains(t, a.Refusal.Message, "the ConfigMap is bad")
 	for _, raw := range []string{"", `{"spec":[]}`, `{"spec":{"predictor":{"minReplicas":"many"}}}`, `"x"`} {
-		a := defaulting.Service(standard)(context.Background(), &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(raw)}})
+		a := defaulting.Service(standard, nil)(context.Background(), &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(raw)}})
 		require.Equal(t, int32(http.StatusBadRequest), a.Refusal.Code, raw)
 	}
 }
@@ -178,7 +179,7 @@ func FuzzService(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	handle := defaulting.Service(standard)
+	handle := defaulting.Service(standard, nil)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		// What the API server sends was read and written by it before, so a key stands in it once.
 		var tree map[string]any
@@ -206,7 +207,7 @@ metadata: {name: iris, namespace: default, labels: {team: a}}
 spec: {predictor: {minReplicas: 1, maxReplicas: 3, sklearn: {storageUri: s3://b/m, resources: {limits: {cpu: "1", memory: 2Gi}}}}}`
 
 func BenchmarkService(b *testing.B) {
-	handle, r := defaulting.Service(standard), request(b, admissionv1.Create, benchService, "")
+	handle, r := defaulting.Service(standard, nil), request(b, admissionv1.Create, benchService, "")
 	b.ReportAllocs()
 	for b.Loop() {
 		if a := handle(context.Background(), r); len(a.Patch) == 0 {
@@ -228,7 +229,7 @@ func TestRecordedInputsSettle(t *testing.T) {
 			st := settings.Defaults()
 			st.Deploy.DefaultMode = mode
 			return st, nil
-		})
+		}, nil)
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
@@ -256,4 +257,31 @@ func TestRecordedInputsSettle(t *testing.T) {
 		}
 	}
 	require.Greater(t, services, 300)
+}
+
+func TestAServiceUsesTheLocalModelsThatThereAre(t *testing.T) {
+	t.Parallel()
+	enabled := func() (*settings.Settings, error) {
+		st, err := standard()
+		st.LocalModel.Enabled = true
+		return st, err
+	}
+	const text = "metadata: {name: a}\nspec: {predictor: {model: {modelFormat: {name: huggingface}, storageUri: hf://m/l}}}"
+	ask := func(caches defaulting.Caches) review.Answer {
+		r := request(t, admissionv1.Create, text, "")
+		r.Namespace = "team"
+		return defaulting.Service(enabled, caches)(t.Context(), r)
+	}
+	answer := ask(func(_ context.Context, namespace string) ([]servingv1beta1.LocalModelCache, error) {
+		require.Equal(t, "team", namespace)
+		return []servingv1beta1.LocalModelCache{{Name: "llama", SourceURI: "hf://m/l", NodeGroups: []string{"gpu1", "gpu2"}}}, nil
+	})
+	got := patched(t, toJSON(t, text), answer)
+	require.Contains(t, got, `"internal.serving.kserve.io/localmodel":"llama"`)
+	require.Contains(t, got, `"internal.serving.kserve.io/localmodel-pvc-name":"llama-gpu1"`)
+	answer = ask(func(context.Context, string) ([]servingv1beta1.LocalModelCache, error) {
+		return nil, errors.New("the API server is down")
+	})
+	require.EqualValues(t, http.StatusServiceUnavailable, answer.Refusal.Code)
+	require.Contains(t, answer.Refusal.Message, "is down")
 }
