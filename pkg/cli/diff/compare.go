@@ -21,6 +21,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/render"
 	"github.com/kserve-go/kserve-go/pkg/control/resolve"
+	"github.com/kserve-go/kserve-go/pkg/control/rollout"
 )
 
 // fieldManager is the name under which the controller writes.
@@ -105,6 +106,7 @@ func (w *world) plan(s offline.Service, have family, kinds map[schema.GroupKind]
 			snap.ReadyCanaries[name] = available > 0
 		}
 	}
+	snap.CanaryShares = rollout.Known(snap.Service)
 	return resolve.Service(snap, w.Settings)
 }
 

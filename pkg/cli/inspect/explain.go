@@ -111,6 +111,9 @@ func explain(world *offline.World, item offline.Item) Explanation {
 	var decisions []plan.Decision
 	if err == nil {
 		decisions = p.Decisions
+		for _, u := range p.Unplanned {
+			e.Notes = append(e.Notes, fmt.Sprintf("spec.canary[%d]: %v; the other predictors are made without it", u.Index, u.Why))
+		}
 		var objects []plan.Object
 		if objects, err = render.Objects(p, world.Settings); err == nil {
 			for _, obj := range objects {

@@ -58,6 +58,10 @@ func renderAll(o options, streams output.Streams) error {
 					obj.SetOwnerReferences(withUID(obj.GetOwnerReferences()))
 				}
 				objects = append(objects, made...)
+				for _, u := range p.Unplanned {
+					blocked++
+					fmt.Fprintf(streams.Err, "%s: spec.canary[%d]: %v\n", item.Object.ID(), u.Index, u.Why)
+				}
 				continue
 			}
 		}

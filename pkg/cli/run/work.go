@@ -95,7 +95,7 @@ func understand(world *offline.World, service offline.Service, p *plan.Plan) (*w
 	if service.Defaulted.Spec.Predictor.Batcher != nil {
 		w.notes = append(w.notes, "spec.predictor.batcher is the agent's work; kserve run does not batch")
 	}
-	if len(p.Canaries()) > 0 {
+	if len(p.Tracks()) > 0 {
 		w.notes = append(w.notes, "spec.canary is not run; every request reaches spec.predictor")
 	}
 	return w, nil

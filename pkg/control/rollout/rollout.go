@@ -94,6 +94,21 @@ func Hash(c *servingv1beta1.CanarySpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// Known are the bounds that the status of a service tells, for those who decide nothing themselves.
+func Known(svc *servingv1beta1.InferenceService) map[string]int32 {
+	bounds := map[string]int32{}
+	for i := range svc.Spec.Canary {
+		entry := &svc.Spec.Canary[i]
+		for j := range svc.Status.CanaryStatuses {
+			s := &svc.Status.CanaryStatuses[j]
+			if s.Name == entry.Predictor.Name && s.Analysis != nil && s.Analysis.ObservedSpec == Hash(entry) {
+				bounds[s.Name] = s.Analysis.AllowedPercent
+			}
+		}
+	}
+	return bounds
+}
+
 // Decide is the whole of it.
 func Decide(in Input) Decision {
 	before := in.Before

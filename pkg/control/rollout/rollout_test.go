@@ -261,3 +261,19 @@ func TestQueriesAreAboutTheCanary(t *testing.T) {
 	a.Interval.Duration = 5 * time.Minute
 	require.Contains(t, rollout.Queries(a, rollout.Place{}, &st)[0].Text, "[300s]")
 }
+
+func TestWhatIsKnownOfACanaryIsKnownOfItsPresentEntry(t *testing.T) {
+	t.Parallel()
+	s := &servingv1beta1.InferenceService{}
+	for _, name := range []string{"v2", "v3", "v4"} {
+		c := servingv1beta1.CanarySpec{TrafficPercent: 20}
+		c.Predictor.Name = name
+		s.Spec.Canary = append(s.Spec.Canary, c)
+	}
+	s.Status.CanaryStatuses = []servingv1beta1.CanaryStatus{
+		{Name: "v2", Analysis: &rollout.State{Verdict: servingv1beta1.CanaryRolledBack, ObservedSpec: rollout.Hash(&s.Spec.Canary[0])}},
+		{Name: "v3", Analysis: &rollout.State{Verdict: servingv1beta1.CanaryRolledBack, ObservedSpec: "another"}},
+		{Name: "v4"},
+	}
+	require.Equal(t, map[string]int32{"v2": 0}, rollout.Known(s))
+}
