@@ -70,6 +70,17 @@ func TestEverySampleIsValidAndRenders(t *testing.T) {
 	require.NotContains(t, stdout, "ownerReferences", "the owners have no UID before they are applied, and an API server refuses a reference without one")
 }
 
+func TestTheSamplesOfCanariesAreValidAndRender(t *testing.T) {
+	stdout, _, err := call(ValidateCommand, "", samplesDir+"/canary", "-o", "json")
+	require.NoError(t, err, stdout)
+	stdout, _, err = call(RenderCommand, "", samplesDir+"/canary", "-o", "json")
+	require.NoError(t, err, stdout)
+	for _, name := range []string{"iris-canary-v2-predictor", "iris-shadow-v2-predictor"} {
+		require.Contains(t, stdout, `"name": "`+name+`"`)
+	}
+	require.NotContains(t, stdout, "kserve-go.dev/", "what is said to the controller reaches no child")
+}
+
 func TestTheSamplesFindTheirBucketInACluster(t *testing.T) {
 	stdout, _, err := call(ExplainCommand, "", "-f", samplesDir+"/sklearn-iris.yaml", "-f", samplesDir+"/cluster", "-o", "json")
 	require.NoError(t, err)
