@@ -263,3 +263,59 @@ func TestAStatusThatCannotBeWrittenAtFirstIsWrittenThen(t *testing.T) {
 		require.False(t, r.Namespace == w.ns && strings.Contains(r.Kind(), "inferenceservices") && r.Code == 403, "%+v", r)
 	}
 }
+
+func TestRoutesAndScalersAreWhatTheirKindsTake(t *testing.T) {
+	w := newWorld(t)
+	w.withSetting("ingress", "enableGatewayApi", true)
+	w.withSetting("ingress", "pathTemplate", "/serving/{{ .Namespace }}/{{ .Name }}")
+	w.withSetting("ingress", "additionalIngressDomains", []string{"additional.example.com"})
+	const keda = "serving.kserve.io/autoscalerClass: keda"
+	two := func(name, annotations, predictor string) string {
+		return fmt.Sprintf(`apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: %s, annotations: {serving.kserve.io/deploymentMode: Standard, %s}}
+spec:
+  predictor:
+    containers: [{name: kserve-container, image: "registry.test/a:1", ports: [{name: h2c, containerPort: 8033}, {name: http, containerPort: 8080}, {name: admin, containerPort: 80}]}]
+    timeout: 200000
+    %s
+  explainer: {containers: [{name: kserve-container, image: "registry.test/e:1"}]}
+`, name, annotations, predictor)
+	}
+	w.apply(
+		two("a", "", ""),
+		two("b", keda, "minReplicas: 0\n    maxReplicas: 3\n    "+`autoScaling: {metrics: [{type: External, external: {metric: {backend: prometheus, serverAddress: "http://p", query: up}, authenticationRef: {authModes: bearer, authenticationRef: {name: creds}}, target: {type: Value, value: "100.5"}}}, {type: External, external: {metric: {backend: graphite, serverAddress: "http://g", query: a}, target: {type: Value, value: "1"}}}], behavior: {scaleDown: {selectPolicy: Min, policies: [{type: Pods, value: 1, periodSeconds: 60}]}}}`),
+		two("c", keda, ""),
+	)
+	for _, name := range []string{"a", "b", "c"} {
+		w.ready(name)
+		for _, route := range []string{name, name + "-predictor", name + "-explainer", name + ".path"} {
+			o := &unstructured.Unstructured{}
+			o.SetGroupVersionKind(schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"})
+			has(w, route, o, nil)
+		}
+	}
+	svc := has(w, "a", &servingv1beta1.InferenceService{}, isReady)
+	require.Equal(t, fmt.Sprintf("grpc://a-predictor-%s.example.com:80", w.ns), svc.Status.Components[serving.Predictor].GRPCURL)
+	for _, name := range []string{"b-predictor", "c-predictor", "c-explainer"} {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"})
+		has(w, name, o, nil)
+	}
+	before := len(w.writes())
+	w.withSetting("ingress", "pathMatchType", "PathPrefix")
+	w.settle()
+	for _, name := range []string{"a", "b", "c"} {
+		w.ready(name)
+	}
+	require.NotEmpty(t, w.writes()[before:], "every route is written anew")
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"})
+	text := fmt.Sprint(has(w, "a", o, nil).Object["spec"])
+	require.NotContains(t, text, "RegularExpression")
+
+	before = len(w.writes())
+	w.withSetting("ingress", "unknown", "what nobody reads") // a look at everything
+	w.settle()
+	require.Empty(t, w.writes()[before:], "what is as it should be costs no write")
+}
