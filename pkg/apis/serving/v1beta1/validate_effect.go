@@ -100,11 +100,8 @@ func (v *validator) standardEffect(at *field.Path, e *ComponentExtensionSpec) {
 	case serving.AutoscalerNone, serving.AutoscalerExternal:
 		v.idle(at, e.scaleKnobs(), "the autoscaler class is %s, so that nothing here scales; remove it, or the annotation %s", class, serving.AnnotationAutoscalerClass)
 	case serving.AutoscalerKEDA:
-		v.idle(at, []knob{{"scaleTarget", e.ScaleTarget != nil}, {"scaleMetricType", e.ScaleMetricType != nil}},
+		v.idle(at, []knob{{"scaleTarget", e.ScaleTarget != nil && inMetrics}, {"scaleMetricType", e.ScaleMetricType != nil}},
 			"the keda autoscaler takes its targets from autoScaling.metrics; move it there")
-		if !inMetrics {
-			v.warn(at.Child("autoScaling", "metrics"), "is empty, so that the keda autoscaler has nothing to scale by; add a metric")
-		}
 	default:
 		if inMetrics {
 			v.idle(at, []knob{{"scaleTarget", e.ScaleTarget != nil}, {"scaleMetric", e.ScaleMetric != nil}}, "autoScaling.metrics wins; keep one of the two")
@@ -137,13 +134,11 @@ func (v *validator) warnOnce(at *field.Path, detail string) {
 
 // toZero refuses a least number of 0 where nothing would ever bring a pod back.
 func (v *validator) toZero(at *field.Path, e *ComponentExtensionSpec) {
-	if e.MinReplicas == nil || *e.MinReplicas != 0 || e.AutoScaling == nil || len(e.AutoScaling.Metrics) == 0 {
+	if e.MinReplicas == nil || *e.MinReplicas != 0 {
 		return
 	}
-	for _, m := range e.AutoScaling.Metrics {
-		if m.Type != ResourceMetricSource {
-			return
-		}
+	if e.AutoScaling != nil && slices.ContainsFunc(e.AutoScaling.Metrics, func(m MetricsSpec) bool { return m.Type != ResourceMetricSource }) {
+		return
 	}
 	v.refuse(field.Invalid(at.Child("minReplicas"), 0, fmt.Sprintf(
 		"cpu and memory are measured of pods that run, so that nothing would start one again; set at least 1, or add a metric of type %s", ExternalMetricSource)))

@@ -232,7 +232,10 @@ func (v *validator) keda(at *field.Path, e *ComponentExtensionSpec) {
 		v.add(field.Invalid(at.Child("scaleMetric"), *e.ScaleMetric, "the keda autoscaler takes its metrics from autoScaling.metrics; move it there"))
 	}
 	v.toZero(at, e)
-	if e.AutoScaling == nil {
+	if e.AutoScaling == nil || len(e.AutoScaling.Metrics) == 0 {
+		if e.ScaleTarget != nil { // of the processor, which is scaled by where no metric is named
+			v.percentage(at, &ComponentExtensionSpec{}, MetricCPU, *e.ScaleTarget)
+		}
 		return
 	}
 	for i, m := range e.AutoScaling.Metrics {
