@@ -37,7 +37,9 @@ func Queries(a *servingv1beta1.CanaryAnalysis, p Place, st *settings.CanaryAnaly
 		words = append(words, "$(quantile)", strconv.FormatFloat(*a.Latency.Quantile, 'f', -1, 64))
 	}
 	for _, q := range a.Queries {
-		list = append(list, Query{q.Name, q.Query})
+		if !st.DisableOwnQueries {
+			list = append(list, Query{q.Name, q.Query})
+		}
 	}
 	fill := strings.NewReplacer(words...)
 	for i := range list {

@@ -256,5 +256,5 @@ func (l *Look) reading(name string) Reading {
 	if i := slices.IndexFunc(l.Readings, func(r Reading) bool { return r.Name == name }); i >= 0 {
 		return l.Readings[i]
 	}
-	return Reading{Name: name, Missing: ReasonNoAnswer, Detail: "it was not asked for yet"}
+	return Reading{Name: name, Missing: ReasonNoAnswer, Detail: "it was not asked for; canaryAnalysis.disableOwnQueries of inferenceservice-config may be true"}
 }

@@ -258,6 +258,8 @@ func TestQueriesAreAboutTheCanary(t *testing.T) {
 		{Name: "latency", Text: `histogram_quantile(0.999, sum by (le) (rate(request_predict_seconds_bucket{namespace="ns",pod=~"m-v2-predictor-[a-z0-9]+-[a-z0-9]+"}[60s])))`},
 		{Name: "own", Text: `x{ns="ns",s="m",w="m-v2-predictor"}[60s] $(`},
 	}, got)
+	st.DisableOwnQueries = true
+	require.Len(t, rollout.Queries(a, rollout.Place{}, &st), 2, "the operator has switched them off")
 	a.Interval.Duration = 5 * time.Minute
 	require.Contains(t, rollout.Queries(a, rollout.Place{}, &st)[0].Text, "[300s]")
 }

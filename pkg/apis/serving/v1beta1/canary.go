@@ -317,7 +317,7 @@ func (v *validator) canaryTraffic(at *field.Path) {
 		v.warn(annotation(serving.AnnotationCanaryAnalysis), "nothing is measured: canaryAnalysis.prometheusAddress of inferenceservice-config is not set; until it is, no canary is advanced or rolled back")
 	}
 	if analysis != nil && len(analysis.Queries) > 0 && v.rules.NoOwnQueries {
-		v.add(field.Forbidden(annotation(serving.AnnotationCanaryAnalysis).Child("queries"), "canaryAnalysis.disableOwnQueries of inferenceservice-config is true; remove queries"))
+		v.refuse(field.Forbidden(annotation(serving.AnnotationCanaryAnalysis).Child("queries"), "canaryAnalysis.disableOwnQueries of inferenceservice-config is true; remove queries"))
 	}
 	share := len(shadow) > 0 || slices.ContainsFunc(s.Spec.Canary, func(c CanarySpec) bool { return c.TrafficPercent > 0 })
 	why := v.rules.NoSplit

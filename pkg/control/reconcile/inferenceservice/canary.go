@@ -86,8 +86,11 @@ func (r *Reconciler) judge(svc *servingv1beta1.InferenceService, snap *plan.Snap
 	for i := range svc.Spec.Canary {
 		entry := &svc.Spec.Canary[i]
 		name := entry.Predictor.Name
-		if len(faults) > 0 {
+		if len(faults) > 0 || snap.CanaryFaults[i] != nil {
 			snap.CanaryShares[name] = 0 // nobody watches it as was asked for
+			if s := lastState(before, svc, name); s != nil {
+				v.states[name] = s
+			}
 			continue
 		}
 		in := rollout.Input{
@@ -140,6 +143,17 @@ func (r *Reconciler) ask(svc *servingv1beta1.InferenceService, name, spec string
 		Queries:  rollout.Queries(a, rollout.Place{Namespace: svc.Namespace, Service: svc.Name, Workload: names.Predictor(svc.Name, name)}, &st.CanaryAnalysis),
 		Settings: st.CanaryAnalysis,
 	}
+}
+
+// verdictsOf are the verdicts that the status tells.
+func verdictsOf(svc *servingv1beta1.InferenceService) *verdicts {
+	v := &verdicts{states: map[string]*rollout.State{}}
+	for i := range svc.Status.CanaryStatuses {
+		if c := &svc.Status.CanaryStatuses[i]; c.Analysis != nil {
+			v.states[c.Name] = c.Analysis
+		}
+	}
+	return v
 }
 
 // keepVerdicts remembers what was decided, once it is to come about.

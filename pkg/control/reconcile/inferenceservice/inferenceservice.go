@@ -228,6 +228,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		return a
 	}
 	if a.plan.Frozen || a.plan.Mode == serving.ModelMesh && len(a.plan.Components) == 0 {
+		a.verdicts = verdictsOf(svc) // nothing comes of others
 		return a
 	}
 	r.keepVerdicts(svc.UID, a.verdicts)
@@ -246,6 +247,9 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 			a.judge()
 			return a
 		}
+	}
+	if len(a.plan.Unplanned) > 0 {
+		a.retry = soonest(a.retry, retryBlocked) // secrets and service accounts are not watched
 	}
 	stay, rest := kept(a.plan, children)
 	w := wanted(a.plan, objects, rest)
