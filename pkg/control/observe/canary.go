@@ -50,6 +50,8 @@ func (o *observer) canaries(p *plan.Plan) {
 		worst = fact{status: corev1.ConditionTrue, reason: ReasonAllCanariesReady}
 	case worst.status == corev1.ConditionFalse && worst.reason != ReasonCanaryRolledBack:
 		worst.reason = ReasonCanariesNotReady
+	case worst.reason == ReasonPredictorHostOnly:
+		worst.reason = ReasonAllCanariesReady // clients know the word; the message and the canary's own status say more
 	}
 	o.conditions.put(servingv1beta1.CanaryPredictorReady, worst)
 }
