@@ -114,10 +114,10 @@ func annotationRules() map[string]annotationRule {
 	return rules
 }
 
+// knownAnnotations and namesByPrefix, the last parts of the known keys by what stands before the slash, are made once.
 var (
-	knownAnnotations = annotationRules()
-	// namesByPrefix are the last parts of the known keys by what stands before the slash.
-	namesByPrefix = byPrefix(knownAnnotations)
+	knownAnnotations = annotationRules()          //nolint:gochecknoglobals // made once and only read
+	namesByPrefix    = byPrefix(knownAnnotations) //nolint:gochecknoglobals // made once and only read
 )
 
 func byPrefix(known map[string]annotationRule) map[string][]string {
@@ -187,7 +187,7 @@ func ValidateLabels(path *field.Path, labels map[string]string) []Warning {
 	return warnings
 }
 
-var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
+var punctuation = strings.NewReplacer("-", "", "_", "", ".", "") //nolint:gochecknoglobals // made once and only read
 
 func plainWord(text string) string { return strings.ToLower(punctuation.Replace(text)) }
 

@@ -17,13 +17,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
-var update = flag.Bool("update", false, "write docs/admission-rules.md anew")
+var update = flag.Bool("update", false, "write docs/admission-rules.md anew") //nolint:gochecknoglobals // a test flag has to be known before tests run
 
 // page lies four folders above the tests.
 const page = "../../../../docs/admission-rules.md"
@@ -40,28 +39,37 @@ func Refusal(t *testing.T, rule, at string, faults field.ErrorList) Row {
 			return Row{at, rule, fault.ErrorBody()}
 		}
 	}
-	require.Fail(t, "no such refusal", "%s: %v", at, faults)
+	t.Fatalf("%s: no refusal of %s among %v", rule, at, faults)
 	return Row{}
 }
 
 // Sound holds a refusal to what every one has: a path, a value where there is one, the rule, and what to do.
 func Sound(t *testing.T, fault *field.Error) {
 	t.Helper()
-	require.NotEmpty(t, fault.Field)
+	if fault.Field == "" {
+		t.Errorf("%v: names no field", fault)
+	}
 	switch fault.Type {
 	case field.ErrorTypeNotSupported, field.ErrorTypeTooMany:
 		return // the text of the type itself names value and choice
 	case field.ErrorTypeInvalid:
-		require.NotNil(t, fault.BadValue, "%v", fault)
+		if fault.BadValue == nil {
+			t.Errorf("%v: names no value", fault)
+		}
 	default:
 	}
-	require.Regexp(t, "[;,:] .+", fault.Detail, "%v: the detail says a rule, and after it what to do", fault)
+	if !ruleAndFix.MatchString(fault.Detail) {
+		t.Errorf("%v: says a rule and not what to do", fault)
+	}
 }
 
 // Warning is the row of something odd.
 func Warning(rule string, warning serving.Warning) Row {
 	return Row{warning.Field, rule, warning.Detail}
 }
+
+// ruleAndFix is a rule, and after it what to do.
+var ruleAndFix = regexp.MustCompile("[;,:] .+")
 
 var longWord = regexp.MustCompile(`([a-z])[a-z]{24,}`)
 
@@ -83,14 +91,20 @@ func Section(t *testing.T, title string, rows []Row) {
 	}
 	begin, end := "<!-- "+title+" -->\n", "<!-- end of "+title+" -->\n"
 	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(text), begin)
-	require.True(t, found, "%s has no line %q", page, begin)
-	now, after, found := strings.Cut(rest, end)
-	require.True(t, found, "%s has no line %q", page, end)
-	if *update {
-		require.NoError(t, os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o600))
-		return
+	if err != nil {
+		t.Fatal(err)
 	}
-	require.Equal(t, b.String(), now, "%s: run go test -p 1 ./serving/v1... -update in pkg/apis and read the difference", page)
+	before, rest, hasBegin := strings.Cut(string(text), begin)
+	now, after, hasEnd := strings.Cut(rest, end)
+	if !hasBegin || !hasEnd {
+		t.Fatalf("%s lacks the line %q or %q", page, begin, end)
+	}
+	switch {
+	case *update:
+		if err := os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	case b.String() != now:
+		t.Errorf("%s does not say what the rules say: run go test -p 1 ./serving/v1... -update in pkg/apis and read the difference", page)
+	}
 }

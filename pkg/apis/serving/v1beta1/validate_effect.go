@@ -119,7 +119,8 @@ func (v *validator) knativeEffect(at *field.Path, e *ComponentExtensionSpec) {
 	}
 	class, _, _ := v.lookup(at, e, serving.AnnotationKnativeAutoscalerClass)
 	v.idle(at, []knob{
-		{"autoScaling", e.AutoScaling != nil}, {"scaleMetricType", e.ScaleMetricType != nil},
+		{"autoScaling", e.AutoScaling != nil},
+		{"scaleMetricType", e.ScaleMetricType != nil},
 		{"deploymentStrategy", e.DeploymentStrategy != nil && class == serving.KnativeHPAClass},
 	}, "Knative scales and replaces pods in its own way; remove it, or set the annotation %s: Standard", serving.AnnotationDeploymentMode)
 }
