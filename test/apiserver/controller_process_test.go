@@ -139,6 +139,10 @@ func TestAMissingKindIsNamedAndPickedUpWhenItAppears(t *testing.T) {
 	w.apply(sklearn("m", "s3://models/iris", "serving.kserve.io/autoscalerClass: keda") + "    autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}\n")
 	w.says("m", servingv1beta1.PredictorReady, "scaledobjects.keda.sh", "install KEDA")
 	has(w, "m-predictor", &appsv1.Deployment{}, nil)
+	w.apply(sklearn("other", "s3://models/iris"))
+	w.ready("other")
+	w.change(w.service("other"), `{"spec":{"predictor":{"model":{"storageUri":"s3://models/v2"}}}}`)
+	w.ready("other")
 
 	require.NoError(t, w.Client.Create(t.Context(), fresh.DeepCopy()))
 	so := &unstructured.Unstructured{}

@@ -4,6 +4,8 @@
 package settings_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,6 +117,24 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret", "an address may hold a password")
 	require.Contains(t, err.Error(), "router $: is not JSON: line 3, column 3")
 	require.Contains(t, err.Error(), "localModel $.fsGroup: must be a whole number, is string")
+}
+
+func TestASectionThatIsNoJSONIsRefusedByItsName(t *testing.T) {
+	good := shipped(t)
+	for key, text := range good {
+		if strings.HasPrefix(key, "_") {
+			continue
+		}
+		for _, bad := range []string{"", "{", text[:len(text)/2], text + "x", "null]", "\"text\"", "[]", "7", "\x00", "{\"a\":}", strings.Repeat("[", 20000)} {
+			data := maps.Clone(good)
+			data[key] = bad
+			_, err := settings.Parse(data)
+			if bad == "" && err == nil {
+				continue // a section that says nothing
+			}
+			require.ErrorContains(t, err, key, "%.20q", bad)
+		}
+	}
 }
 
 func TestTemplatesOfAddresses(t *testing.T) {
