@@ -123,6 +123,14 @@ bench-cluster: images cluster-binary ## From `kserve local up` to the first pred
 	@go run ./bench/cluster -json $(BIN)/bench-cluster.json
 	@$(WITH_CLUSTER_BINARY) go run ./bench/converge -n $(BENCH_N) -json $(BIN)/bench-converge.json
 
+CONTROL_N ?= 1000
+
+.PHONY: bench-control
+bench-control: cluster-binary ## What the control plane costs: benchmarks beside the code, then CONTROL_N InferenceServices of mixed shapes and of one. Results are kept in bin/bench-control-*.json
+	@go test -run '^$$' -bench . -benchmem ./pkg/control/...
+	@mkdir -p $(BIN)
+	@$(WITH_CLUSTER_BINARY) for s in mixed single; do go run ./bench/converge -n $(CONTROL_N) -shape $$s -json $(BIN)/bench-control-$$s.json; done
+
 ##@ Change it
 
 .PHONY: generate

@@ -18,6 +18,7 @@ import (
 
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
 // mergeContainer lays the service's container over the runtime's. Arguments add up, everything else follows the strategic merge of Kubernetes.
@@ -137,6 +138,9 @@ func expandAll(v any, meta metav1.ObjectMeta) (any, error) {
 func expand(text string, meta metav1.ObjectMeta) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
+	}
+	if out, ok := settings.Plain(text, map[string]string{".Name": meta.Name, ".Namespace": meta.Namespace}); ok && len(out) <= maxExpanded {
+		return out, nil
 	}
 	t, err := template.New("placeholder").Option("missingkey=zero").Funcs(textFuncs()).Parse(text)
 	if err != nil {

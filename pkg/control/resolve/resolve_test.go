@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
+	"github.com/kserve-go/kserve-go/deploy"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -465,4 +467,34 @@ func TestKnativeTraffic(t *testing.T) {
 		{Tag: "prev", RevisionName: "rev-1", LatestRevision: new(false), Percent: new(int64(80))},
 	}, c.Traffic)
 	require.Equal(t, "0", c.Annotations[serving.AnnotationKnativeInitialScale])
+}
+
+// BenchmarkService decides on a service among the runtimes that are shipped.
+func BenchmarkService(b *testing.B) {
+	var runtimes []servingv1alpha1.ClusterServingRuntime
+	for _, raw := range deploy.Runtimes() {
+		var rt servingv1alpha1.ClusterServingRuntime
+		require.NoError(b, yaml.Unmarshal(raw, &rt))
+		runtimes = append(runtimes, rt)
+	}
+	for label, change := range map[string]func(*servingv1beta1.InferenceService){
+		"predictor": func(*servingv1beta1.InferenceService) {},
+		"predictor and transformer": func(svc *servingv1beta1.InferenceService) {
+			svc.Spec.Transformer = &servingv1beta1.TransformerSpec{PodSpec: servingv1beta1.PodSpec{
+				Containers: []corev1.Container{{Name: "kserve-container", Image: "registry.test/t:1"}},
+			}}
+		},
+	} {
+		snap := &plan.Snapshot{Service: sklearn(change), ClusterRuntimes: runtimes}
+		st := settings.Defaults()
+		snap.Service.SetDefaults(st.ServiceDefaults())
+		b.Run(label, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := resolve.Service(snap, st); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

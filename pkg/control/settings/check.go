@@ -202,6 +202,9 @@ const absent = "<no value>"
 // Expand executes a domain or path template. A key of .Labels or .Annotations that the service lacks may be asked for in a condition, but is
 // never printed: what it stands in is an address.
 func Expand(text string, p Place) (string, error) {
+	if out, ok := Plain(text, map[string]string{".Name": p.Name, ".Namespace": p.Namespace, ".IngressDomain": p.IngressDomain}); ok && !strings.Contains(out, absent) {
+		return out, nil
+	}
 	out, err := execute(text, p)
 	if err != nil || !strings.Contains(out, absent) {
 		return out, err
@@ -214,6 +217,28 @@ func Expand(text string, p Place) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("needs %s", what)
+}
+
+const longestPlain = 16 << 10
+
+// Plain fills in a template that does nothing but name values, as nearly all do: reading it as a template costs more than all the rest of a
+// decision. It says whether the text is one, and not a long one.
+func Plain(text string, values map[string]string) (string, bool) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{{")
+		out.WriteString(before)
+		if !found {
+			return out.String(), true
+		}
+		action, after, closed := strings.Cut(rest, "}}")
+		value, known := values[strings.Trim(action, " ")]
+		if !closed || !known || out.Len() > longestPlain {
+			return "", false
+		}
+		out.WriteString(value)
+		text = after
+	}
 }
 
 func execute(text string, p Place, options ...string) (string, error) {

@@ -30,16 +30,22 @@ func (r *Reconciler) writeStatus(ctx context.Context, svc *servingv1beta1.Infere
 	}
 	before, after := outline(svc), outline(svc)
 	before.Status, after.Status = svc.Status, *status
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
+	patch, err := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}).Data(after)
+	if err != nil {
+		return "", fmt.Errorf("write the status: %w", err)
+	}
+	// Of the answer only the version is of interest: asked for the metadata alone, the server sends no service that would be read again here.
+	answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: svc.Name, Namespace: svc.Namespace}}
+	answer.SetGroupVersionKind(servingv1beta1.SchemeGroupVersion.WithKind(servingv1beta1.InferenceServiceKind))
+	if err := r.Client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return "", fmt.Errorf("write the status: %w", err)
 	}
 	r.Metrics.wrote(servingv1beta1.InferenceServiceKind, "status")
 	if status.DeploymentMode == serving.Standard {
 		// Nothing that is decided in this mode depends on the status, so the event of this write is no news.
-		r.own.set(svc.UID, written{base: svc.ResourceVersion, version: after.ResourceVersion, status: status})
+		r.own.set(svc.UID, written{base: svc.ResourceVersion, version: answer.ResourceVersion, status: status})
 	}
-	return after.ResourceVersion, nil
+	return answer.ResourceVersion, nil
 }
 
 // outline is a service with nothing but its identity.
