@@ -171,7 +171,7 @@ func TestSelectionDoesNotDependOnTheOrderOfReading(t *testing.T) {
 		all = append(all, runtimeFor(name, change...))
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
+	for range 100 {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		p, err := resolve.Service(&plan.Snapshot{Service: sklearn(), ClusterRuntimes: cluster(all...)}, settings.Defaults())
 		require.NoError(t, err)
