@@ -4,7 +4,7 @@
 package plan
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,27 +21,23 @@ const h2c = "kubernetes.io/h2c"
 func (c *Component) ServicePorts() []corev1.ServicePort {
 	declared := c.Front().Ports
 	list := make([]corev1.ServicePort, 0, max(len(declared), 1))
-	taken := map[string]bool{}
 	for _, p := range declared {
 		sp := corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, TargetPort: intstr.FromInt32(p.ContainerPort), Protocol: p.Protocol}
 		if sp.Protocol == "" {
 			sp.Protocol = corev1.ProtocolTCP
 		}
-		number := func(n int32) string { return string(sp.Protocol) + " " + strconv.Itoa(int(n)) }
-		if taken["of the container: "+number(p.ContainerPort)] {
+		if slices.ContainsFunc(list, func(o corev1.ServicePort) bool { return o.Protocol == sp.Protocol && o.TargetPort == sp.TargetPort }) {
 			continue // said twice
 		}
-		taken["of the container: "+number(p.ContainerPort)] = true
-		if len(list) == 0 {
+		switch {
+		case len(list) == 0:
 			sp.Port = handoff.ServicePort
-		}
-		if sp.Port == handoff.ServicePort && len(list) > 0 {
+		case sp.Port == handoff.ServicePort:
 			sp.Port = handoff.HTTPPort // the first port has that number
 		}
-		for taken[number(sp.Port)] {
+		for slices.ContainsFunc(list, func(o corev1.ServicePort) bool { return o.Protocol == sp.Protocol && o.Port == sp.Port }) {
 			sp.Port++
 		}
-		taken[number(sp.Port)] = true
 		if IsGRPC(p.Name) {
 			sp.AppProtocol = new(h2c)
 		}
@@ -50,10 +46,8 @@ func (c *Component) ServicePorts() []corev1.ServicePort {
 	if len(list) == 0 {
 		list = append(list, corev1.ServicePort{Name: c.Name, Port: handoff.ServicePort, TargetPort: intstr.FromInt32(handoff.HTTPPort), Protocol: corev1.ProtocolTCP})
 	}
-	for i := range list {
-		if list[i].Name == "" && len(list) > 1 {
-			list[i].Name = strings.ToLower(string(list[i].Protocol)) + "-" + list[i].TargetPort.String()
-		}
+	if len(list) > 1 {
+		nameAll(list)
 	}
 	if c.Sidecar {
 		list[0].TargetPort = intstr.FromInt32(handoff.AgentPort)
@@ -61,17 +55,35 @@ func (c *Component) ServicePorts() []corev1.ServicePort {
 	return list
 }
 
-// Ports are the ports of the component's Service by which HTTP and gRPC are spoken; nil where there is none. gRPC is spoken where the port's name
-// says so.
+// nameAll gives ports without a name one that no other has.
+func nameAll(list []corev1.ServicePort) {
+	for i := range list {
+		if list[i].Name != "" {
+			continue
+		}
+		name := strings.ToLower(string(list[i].Protocol)) + "-" + list[i].TargetPort.String()
+		for slices.ContainsFunc(list, func(o corev1.ServicePort) bool { return o.Name == name }) {
+			name += "-x"
+		}
+		list[i].Name = name
+	}
+}
+
+// Ports are the ports of the component's Service by which HTTP and gRPC are spoken; one of the two may be nil. gRPC is spoken where the port's
+// name says so.
 func (c *Component) Ports() (rest, grpc *corev1.ServicePort) {
 	list := c.ServicePorts()
 	for i := range list {
 		switch p := &list[i]; {
+		case p.Protocol != corev1.ProtocolTCP:
 		case p.AppProtocol != nil && grpc == nil:
 			grpc = p
 		case p.AppProtocol == nil && rest == nil:
 			rest = p
 		}
+	}
+	if rest == nil && grpc == nil {
+		rest = &list[0]
 	}
 	return rest, grpc
 }
