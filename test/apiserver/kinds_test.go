@@ -49,15 +49,19 @@ func (w *world) withSetting(key, field string, value any) {
 	cm := &corev1.ConfigMap{}
 	name := client.ObjectKey{Namespace: cluster.System, Name: "inferenceservice-config"}
 	require.NoError(w.t, w.Client.Get(w.t.Context(), name, cm))
-	before := cm.Data[key]
-	var fields map[string]any
-	require.NoError(w.t, json.Unmarshal([]byte(before), &fields))
+	before, there := cm.Data[key]
+	fields := map[string]any{}
+	if there {
+		require.NoError(w.t, json.Unmarshal([]byte(before), &fields))
+	}
 	fields[field] = value
 	after, err := json.Marshal(fields)
 	require.NoError(w.t, err)
 	put := func(text string) {
 		require.NoError(w.t, w.Client.Get(context.Background(), name, cm))
-		cm.Data[key] = text
+		if cm.Data[key] = text; text == "" {
+			delete(cm.Data, key)
+		}
 		require.NoError(w.t, w.Client.Update(context.Background(), cm))
 	}
 	put(string(after))
