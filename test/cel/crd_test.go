@@ -83,6 +83,10 @@ func readCRD(name string) (*crd, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseCRD(data)
+}
+
+func parseCRD(data []byte) (*crd, error) {
 	var external apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict(data, &external); err != nil {
 		return nil, err
