@@ -142,9 +142,9 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		no.reason, no.message = ReasonParentStatus, who+" HttpRouteNotReady: no Gateway has answered for HTTPRoute "+name+"; see whether the Gateway exists and its controller runs"
 		return no
 	}
+	accepted := false // by the Gateway's controller; others, of policies for instance, may add what they have to say
 	for i := range parents {
 		parent := &parents[i]
-		accepted := false
 		for _, c := range parent.Conditions {
 			if refuses(c) {
 				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is %s: %s", who, name, parent.ParentRef.Name, c.Type, c.Status, c.Message)
@@ -153,10 +153,10 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 			fresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
 			accepted = accepted || c.Type == string(gatewayv1.RouteConditionAccepted) && c.Status == metav1.ConditionTrue && (fresh || was)
 		}
-		if !accepted {
-			no.reason, no.message = ReasonParentStatus, fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parent.ParentRef.Name, name)
-			return no
-		}
+	}
+	if !accepted {
+		no.reason, no.message = ReasonParentStatus, fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parents[0].ParentRef.Name, name)
+		return no
 	}
 	return fact{status: corev1.ConditionTrue}
 }
