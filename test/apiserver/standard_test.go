@@ -286,8 +286,9 @@ spec:
 		two("a", "", ""),
 		two("b", keda, "minReplicas: 0\n    maxReplicas: 3\n    "+`autoScaling: {metrics: [{type: External, external: {metric: {backend: prometheus, serverAddress: "http://p", query: up}, authenticationRef: {authModes: bearer, authenticationRef: {name: creds}}, target: {type: Value, value: "100.5"}}}, {type: External, external: {metric: {backend: graphite, serverAddress: "http://g", query: a}, target: {type: Value, value: "1"}}}], behavior: {scaleDown: {selectPolicy: Min, policies: [{type: Pods, value: 1, periodSeconds: 60}]}}}`),
 		two("c", keda, ""),
+		two("d", "", "minReplicas: 2\n    maxReplicas: 5\n    "+`autoScaling: {metrics: [{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1500Mi}}}, {type: Resource, resource: {name: cpu}}], behavior: {scaleDown: {stabilizationWindowSeconds: 42}, scaleUp: {selectPolicy: Max, policies: [{type: Percent, value: 100, periodSeconds: 15}]}}}`),
 	)
-	for _, name := range []string{"a", "b", "c"} {
+	for _, name := range []string{"a", "b", "c", "d"} {
 		w.ready(name)
 		for _, route := range []string{name, name + "-predictor", name + "-explainer", name + ".path"} {
 			o := &unstructured.Unstructured{}
@@ -305,7 +306,7 @@ spec:
 	before := len(w.writes())
 	w.withSetting("ingress", "pathMatchType", "PathPrefix")
 	w.settle()
-	for _, name := range []string{"a", "b", "c"} {
+	for _, name := range []string{"a", "b", "c", "d"} {
 		w.ready(name)
 	}
 	require.NotEmpty(t, w.writes()[before:], "every route is written anew")
