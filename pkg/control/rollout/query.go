@@ -96,7 +96,7 @@ func (b bound) String() string {
 func (b bound) text(v float64) string {
 	switch {
 	case b.seconds && !math.IsInf(v, 0):
-		return (time.Duration(v * float64(time.Second))).Round(time.Millisecond / 10).String()
+		return time.Duration(v * float64(time.Second)).Round(time.Millisecond / 10).String()
 	case b.percent:
 		return number(v) + "%"
 	default:

@@ -57,6 +57,7 @@ func TestAnnotationsOfCanariesAreRefusedWithPathValueRuleAndFix(t *testing.T) {
 		"no YAML":                      {analysis, "interval: [", "", []string{"is no analysis"}},
 		"a list":                       {analysis, "[]", "", []string{"is no analysis", "it may have interval"}},
 		"an unknown field":             {analysis, "intervall: 1m", "", []string{`unknown field "intervall"`}},
+		"a field twice":                {analysis, "interval: 1m\ninterval: 2m", "", []string{"interval"}},
 		"an address of one's own":      {analysis, "prometheusAddress: http://10.0.0.1", "", []string{`unknown field "prometheusAddress"`}},
 		"a number for a duration":      {analysis, "interval: 60", "", []string{"is no analysis"}},
 		"an interval too short":        {analysis, "interval: 1s", ".interval", []string{"1s", "between 5s and 1h", "write it as"}},

@@ -42,6 +42,8 @@ type verdicts struct {
 	states map[string]*rollout.State
 	judged map[string]time.Time
 	after  time.Duration
+	// measured says that looks are on their way, which no version tells of.
+	measured bool
 }
 
 // remembered holds what this process decided last: the cache may not have the status with it yet, and a decision is not taken twice.
@@ -103,6 +105,7 @@ func (r *Reconciler) judge(svc *servingv1beta1.InferenceService, snap *plan.Snap
 		d := rollout.Decide(in)
 		v.judged[name] = before.judged[name]
 		if d.Measure {
+			v.measured = true
 			look, after := r.Measure.Look(r.ask(svc, name, in.Spec, analysis, st))
 			d.After = soonest(d.After, after)
 			if look != nil && look.Taken.After(before.judged[name]) {

@@ -36,7 +36,7 @@ type looks struct {
 
 func (l *looks) Look(ask measure.Ask) (*rollout.Look, time.Duration) {
 	l.asked = append(l.asked, ask)
-	return l.look, ask.Every
+	return l.look, 0 // as while one is on its way
 }
 
 func (l *looks) Forget(uid types.UID, but ...string) {

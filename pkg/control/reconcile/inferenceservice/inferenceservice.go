@@ -188,7 +188,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	}
 	r.calm.forget(name)
 	pause := soonest(a.retry, seen.RequeueAfter)
-	if a.watched && pause == 0 {
+	if a.watched && pause == 0 && !a.verdicts.measured {
 		r.settled.set(svc.UID, around.hash(version, children))
 	}
 	return ctrl.Result{RequeueAfter: pause}, nil
