@@ -36,13 +36,13 @@ func httpRoutes() schema.GroupVersionResource {
 }
 
 // canary is what `spec` has beside the predictor for a canary with so many percent of the requests.
-func canary(uri string, percent int) string {
+func canary(name, uri string, percent int) string {
 	return fmt.Sprintf(`  canary:
   - trafficPercent: %d
     predictor:
-      name: next
+      name: %s
       model: {modelFormat: {name: sklearn}, storageUri: %s}
-`, percent, uri)
+`, percent, name, uri)
 }
 
 // gatewayAPI turns the cluster's Gateway API on or off, as a person would.
@@ -112,32 +112,33 @@ func canaries(s *space) {
 	s.routed("split")
 	w.unhurt("from Ingress to HTTPRoute")
 
-	s.apply(stable + canary(irisOther, 20))
-	s.sharesOnlyWhenReady("split", 20)
+	s.apply(stable + canary("next", irisOther, 20))
+	s.sharesOnlyWhenReady("split", "next", 20)
 	s.count(w, 20)
 	w.unhurt("while the canary comes")
+	pods := s.podsOf("split-next-predictor")
 
-	promoted := model("split", irisOther)
+	promoted := strings.Replace(model("split", irisOther), "  predictor:\n", "  predictor:\n    name: next\n", 1)
 	s.apply(promoted)
-	s.oneReplicaSet("split-predictor")
-	s.canaryGone("split")
+	s.trackGone("split", "split-predictor")
 	w.seen("after", 30)
 	w.unhurt("while the canary is taken over")
+	require.Subset(s, s.podsOf("split-next-predictor"), pods, "the canary's pods go on as the stable ones")
 
-	s.apply(promoted + canary(iris, 50))
-	s.sharesOnlyWhenReady("split", 50)
+	s.apply(promoted + canary("third", iris, 50))
+	s.sharesOnlyWhenReady("split", "third", 50)
 	w.seen("before", 10)
 	s.apply(promoted)
-	s.canaryGone("split")
+	s.trackGone("split", "split-third-predictor")
 	w.seen("after", 30)
 	w.unhurt("while the canary is taken back")
 
 	w.remember("before")
-	s.apply(strings.Replace(promoted, "annotations: {", `annotations: {kserve-go.dev/canary-shadow: next=100, `, 1) + canary(iris, 0))
-	s.shadowed(w, "split")
+	s.apply(strings.Replace(promoted, "annotations: {", `annotations: {kserve-go.dev/canary-shadow: third=100, `, 1) + canary("third", iris, 0))
+	s.shadowed(w, "split", "third")
 	w.unhurt("while the canary is a shadow")
 	s.apply(promoted)
-	s.canaryGone("split")
+	s.trackGone("split", "split-third-predictor")
 
 	s.byPath("split")
 	w.unhurt("while the service gets a path too")
@@ -162,16 +163,16 @@ func (s *space) routed(name string) {
 }
 
 // sharesOnlyWhenReady follows the route until the canary has its share. It must have none before a pod of it can answer.
-func (s *space) sharesOnlyWhenReady(name string, percent int64) {
+func (s *space) sharesOnlyWhenReady(name, canary string, percent int64) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
 	err := s.follow(ctx, httpRoutes(), name, func(u *unstructured.Unstructured) bool {
-		share, found := canaryShare(u)
+		share, found := canaryShare(u, canary)
 		if !found {
 			return false
 		}
-		d, err := s.core.AppsV1().Deployments(s.ns).Get(ctx, name+"-next-predictor", metav1.GetOptions{})
+		d, err := s.core.AppsV1().Deployments(s.ns).Get(ctx, name+"-"+canary+"-predictor", metav1.GetOptions{})
 		require.NoError(s, err)
 		require.Positive(s, d.Status.AvailableReplicas, "the canary has a share of %d%% and no pod that answers", share)
 		return share == percent
@@ -182,8 +183,8 @@ func (s *space) sharesOnlyWhenReady(name string, percent int64) {
 	})
 }
 
-// canaryShare is the weight of the backend that is not the stable one.
-func canaryShare(u *unstructured.Unstructured) (int64, bool) {
+// canaryShare is the weight of the backend that is the canary.
+func canaryShare(u *unstructured.Unstructured, canary string) (int64, bool) {
 	if u == nil {
 		return 0, false
 	}
@@ -192,7 +193,7 @@ func canaryShare(u *unstructured.Unstructured) (int64, bool) {
 		r, _ := rule.(map[string]any)
 		refs, _, _ := unstructured.NestedSlice(r, "backendRefs")
 		for _, ref := range refs {
-			if b, _ := ref.(map[string]any); strings.Contains(fmt.Sprint(b["name"]), "-next-") {
+			if b, _ := ref.(map[string]any); strings.Contains(fmt.Sprint(b["name"]), "-"+canary+"-") {
 				share, ok := b["weight"].(int64)
 				return share, ok
 			}
@@ -201,18 +202,32 @@ func canaryShare(u *unstructured.Unstructured) (int64, bool) {
 	return 0, false
 }
 
-// canaryGone waits until nothing of the canary is left.
-func (s *space) canaryGone(name string) {
+// trackGone waits until nothing is left of a predictor, stable or canary, and of all canaries.
+func (s *space) trackGone(name, predictor string) {
 	s.Helper()
-	s.eventually("the canary goes", patience, func(context.Context) error {
+	s.eventually(predictor+" goes", patience, func(context.Context) error {
 		for _, o := range s.objects() {
-			if strings.Contains(o, name+"-next-") {
+			kind, object, _ := strings.Cut(o, "/")
+			if kind != "HTTPRoute" && (object == predictor || strings.HasPrefix(object, predictor+"-")) {
 				return fmt.Errorf("there is %s", o)
 			}
 		}
 		return nil
 	})
 	s.await(name, "is Ready without a canary", patience, func(v *isvc) bool { return isReady(v) && len(v.Status.CanaryStatuses) == 0 })
+}
+
+// podsOf are the names of the pods of a Deployment.
+func (s *space) podsOf(deployment string) []string {
+	s.Helper()
+	list, err := s.core.CoreV1().Pods(s.ns).List(s.Context(), metav1.ListOptions{LabelSelector: "app=isvc." + deployment})
+	require.NoError(s, err)
+	require.NotEmpty(s, list.Items)
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
 }
 
 // count asks many times and counts who answers.
@@ -292,10 +307,10 @@ func (s *space) domain(ingress map[string]any) string {
 }
 
 // shadowed waits until the canary has been asked for predictions, and looks that nobody got its answers.
-func (s *space) shadowed(w *watched, name string) {
+func (s *space) shadowed(w *watched, name, shadow string) {
 	s.Helper()
 	s.await(name, "has a shadow that is ready", patience, func(v *isvc) bool { return len(v.Status.CanaryStatuses) == 1 && v.Status.CanaryStatuses[0].Ready })
-	canary := s.throughService(name + "-next")
+	canary := s.throughService(name + "-" + shadow)
 	s.eventually("the canary gets copies", patience, func(ctx context.Context) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+canary.host+"/metrics", nil)
 		if err != nil {
