@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -113,13 +114,19 @@ func TestWhileNobodyTellsOfChangesNothingIsLost(t *testing.T) {
 		times int // a watch that is too old is begun anew at once
 	}{
 		{"watches that are too old", faults.Expire, []string{"watch"}, 40},
-		{"lists cut short", faults.Truncate(200), []string{"list", "watch"}, 0},
+		{"watches cut short", faults.Truncate(200), []string{"list", "watch"}, 0},
 		{"a server that is busy", faults.RefuseFor(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "later", 1), []string{"list", "watch"}, 0},
 		{"a line that is down", faults.Reset, nil, 0},
 	} {
 		began := time.Now()
 		mend := p.Break(faults.Rule{Verbs: what.verbs, Fault: what.fault, Times: what.times})
 		p.CutWatches()
+		w.Eventually(t, "a fault", func(context.Context) error {
+			if len(p.Requests(func(r faults.Request) bool { return r.Faulty && r.Time.After(began) })) == 0 {
+				return errors.New(what.name)
+			}
+			return nil
+		})
 		w.change(has(w, "m-predictor", &appsv1.Deployment{}, nil), `{"spec":{"template":{"spec":{"containers":[{"name":"kserve-container","image":"evil:1"}]}}}}`)
 		w.change(has(w, "m-predictor", &corev1.Service{}, nil), `{"spec":{"selector":{"app":"theirs"}}}`)
 		select {

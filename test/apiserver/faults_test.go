@@ -139,7 +139,10 @@ func (w *world) reach(step, want string) {
 	for ctx.Err() == nil {
 		_, err := w.MakeReady(ctx, w.ns)
 		if err == nil {
-			last, err = w.picture(ctx)
+			var now string
+			if now, err = w.picture(ctx); err == nil {
+				last = now
+			}
 		}
 		if err == nil && last == want {
 			return

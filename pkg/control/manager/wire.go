@@ -14,8 +14,9 @@ import (
 )
 
 // answerTimeout bounds one write, or one read of one object. Without it a request that hangs would take all the time that a pass has,
-// and none would be left to say so in the status. Lists may be long and watches are: they have bounds of their own.
-const answerTimeout = 10 * time.Second
+// and none would be left to say so in the status. It is longer than what the API server gives a webhook unless told otherwise, so that it can
+// say which one did not answer. Lists may be long and watches are: they have bounds of their own.
+const answerTimeout = 15 * time.Second
 
 // errSlow is why a request was given up.
 var errSlow = errors.New("the API server has not answered within " + answerTimeout.String())

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	"github.com/kserve-go/kserve-go/deploy"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -234,4 +238,57 @@ func TestAClockThatJumps(t *testing.T) {
 		require.Empty(t, pass(), "what has not changed is not written, whatever time it is")
 	}
 	require.Equal(t, ready, w.service(t).Status.Condition(serving.ConditionReady))
+}
+
+// meddling reads, and lets something happen before it answers.
+type meddling struct {
+	client.Reader
+	then func()
+}
+
+func (m *meddling) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if m.then != nil {
+		m.then()
+	}
+	return m.Reader.List(ctx, list, opts...)
+}
+
+func TestSettingsThatChangeInTheMiddleOfAPassAreForTheNext(t *testing.T) {
+	w := newWorld(t, sklearn())
+	w.pass(t)
+	w.deploymentReady(t)
+	w.pass(t)
+	before := w.service(t).Status.URL
+	edited := &corev1.ConfigMap{}
+	require.NoError(t, yaml.Unmarshal(deploy.Config(), edited))
+	edited.Data["ingress"] = strings.Replace(edited.Data["ingress"], "example.com", "example.org", 1)
+	w.Gather.Cache = &meddling{w.client, func() {
+		_, err := w.Settings.Take(edited)
+		require.NoError(t, err)
+	}}
+	require.Empty(t, w.pass(t), "a pass has one value of the settings")
+	require.Equal(t, before, w.service(t).Status.URL)
+	require.NotEmpty(t, w.pass(t))
+	require.Equal(t, strings.Replace(before, "example.com", "example.org", 1), w.service(t).Status.URL)
+}
+
+func TestThePhasesOfAPassAreMeasured(t *testing.T) {
+	w := newWorld(t, sklearn())
+	registry := prometheus.NewRegistry()
+	var err error
+	w.Metrics, err = NewMetrics(registry)
+	require.NoError(t, err)
+	w.pass(t)
+	w.pass(t)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	counts := map[string]uint64{}
+	for _, f := range families {
+		if f.GetName() == "kserve_reconcile_phase_seconds" {
+			for _, m := range f.GetMetric() {
+				counts[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	require.Equal(t, map[string]uint64{"gather": 2, "resolve": 2, "render": 2, "apply": 2, "observe": 2, "status": 2}, counts)
 }
