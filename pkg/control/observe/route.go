@@ -17,6 +17,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
 // API groups of optional kinds.
@@ -148,6 +149,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		for _, c := range parent.Conditions {
 			if refuses(c) {
 				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is %s: %s", who, name, parent.ParentRef.Name, c.Type, c.Status, c.Message)
+				no.message += o.withoutPatterns(c)
 				return no
 			}
 			fresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
@@ -159,6 +161,18 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		return no
 	}
 	return fact{status: corev1.ConditionTrue}
+}
+
+// withoutPatterns is an advice where a Gateway may have refused the regular expressions of a route, which not every Gateway knows.
+func (o *observer) withoutPatterns(c metav1.Condition) string {
+	if o.in.Settings == nil || o.in.Settings.Ingress.PathMatch == settings.MatchPathPrefix {
+		return ""
+	}
+	said := strings.ToLower(strings.ReplaceAll(c.Message, " ", ""))
+	if c.Reason != string(gatewayv1.RouteReasonUnsupportedValue) && !strings.Contains(said, "regularexpression") && !strings.Contains(said, "regex") && !strings.Contains(said, "^/") {
+		return ""
+	}
+	return "; if the Gateway knows no regular expressions, set ingress.pathMatchType in " + settings.ConfigMapName + " to " + settings.MatchPathPrefix
 }
 
 // refuses says that a condition of a route is bad news: one that is False, but for the one that is good while it is False.
