@@ -366,7 +366,7 @@ func (w *world) inject(pod *corev1.Pod, logger *servingv1beta1.LoggerSpec) error
 	}
 	if err := podspec.Inject(pod, a); err != nil {
 		w.outcome.pods = append(w.outcome.pods, doc{"kind": "Pod", "metadata": doc{"name": pod.Name}, "refused": err.Error()})
-		return nil
+		return nil //nolint:nilerr // that it is refused is the outcome
 	}
 	if err := podIsWellFormed(&pod.Spec); err != nil {
 		return fmt.Errorf("pod %s after admission: %w", pod.Name, err)

@@ -27,7 +27,7 @@ func (o *observer) imageVolumes() {
 		return
 	}
 	minor, known := minorOf(o.in.Release)
-	reason, lacks := "", ""
+	var reason, lacks string
 	switch {
 	case !known || minor >= 35:
 		return
