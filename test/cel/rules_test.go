@@ -4,10 +4,12 @@
 package cel
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -208,6 +210,47 @@ func TestRules(t *testing.T) {
 			})
 		}
 	}
+}
+
+// inCoreTypes are rules about what is inside fields of other types, which the minimal CRDs do not look at. Fields that they do not know
+// they keep.
+func inCoreTypes(name string, test row) bool {
+	return strings.Contains(test.says, "unknown field") || name == "predictor: no ephemeral"
+}
+
+// TestMinimalRules holds that the minimal CRDs accept whatever the complete ones accept, and refuse what they can tell.
+func TestMinimalRules(t *testing.T) {
+	t.Parallel()
+	crds, err := readCRDs(filepath.Join(crdDir, "minimal"))
+	require.NoError(t, err)
+	all := otherRows()
+	all["InferenceService"] = serviceRows()
+	for kind, rows := range all {
+		for name, test := range rows {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				t.Parallel()
+				c := crds[kind]
+				old := object(t, c, test.old)
+				require.Empty(t, c.admit(t.Context(), object(t, c, test.accepted), old), "to be accepted")
+				if faults := c.admit(t.Context(), object(t, c, test.refused), old); !inCoreTypes(name, test) {
+					requireFault(t, faults, test.field, test.says)
+				}
+			})
+		}
+	}
+}
+
+// TestMinimalKeepsUnknownFields holds that a field of another version of the API is kept.
+func TestMinimalKeepsUnknownFields(t *testing.T) {
+	t.Parallel()
+	crds, err := readCRDs(filepath.Join(crdDir, "minimal"))
+	require.NoError(t, err)
+	c := crds["InferenceService"]
+	now := object(t, c, "spec: {later: 1, predictor: {later: {a: b}, "+model+", containers: [{name: a, later: 1}], workerSpec: {later: 1}, logger: {mode: all, later: 1}}}")
+	now["spec"].(map[string]any)["predictor"].(map[string]any)["model"].(map[string]any)["storageUri"] = "pvc://a"
+	want := kruntime.DeepCopyJSON(now)
+	require.Empty(t, c.admit(t.Context(), now, nil))
+	require.Equal(t, want, now)
 }
 
 // object reads an object of a kind; nothing for no text.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command crdtrim makes generated CRDs small enough to apply: it drops the descriptions of types that are not this project's,
-// and writes a second set whose spec and status have no schema, for clients that keep the whole object in an annotation.
+// and writes a second set for clients that keep the whole object in an annotation: it keeps every field, knows the project's own ones and
+// their rules, and nothing of what is inside those of other types.
 //
 // In pkg/apis, with a scratch directory CRD:
 //
@@ -78,7 +79,7 @@ func run(from, to string) error {
 			return err
 		}
 		for _, schema := range schemas(crd) {
-			empty(schema)
+			minimal(schema, goType)
 		}
 		if err := write(crd, filepath.Join(to, "minimal", filepath.Base(name))); err != nil {
 			return err
@@ -99,18 +100,6 @@ func schemas(crd map[string]any) []map[string]any {
 		all = append(all, root)
 	}
 	return all
-}
-
-// empty takes the schema of spec and status away.
-func empty(root map[string]any) {
-	properties, _ := root["properties"].(map[string]any)
-	for _, name := range []string{"spec", "status"} {
-		if _, ok := properties[name]; ok {
-			properties[name] = map[string]any{
-				"type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-map-type": "atomic",
-			}
-		}
-	}
 }
 
 func write(crd map[string]any, name string) error {
