@@ -60,13 +60,6 @@ func defaultObject(d doc) {
 		orElse(spec, "configVersions", 3)
 		orElse(spec, "ipFamilyPolicy", "SingleStack")
 		orElse(spec, "managementState", "managed")
-		if allocator := child(spec, "targetAllocator"); allocator != nil {
-			orElse(allocator, "allocationStrategy", "consistent-hashing")
-			orElse(allocator, "filterStrategy", "relabel-config")
-			if prometheus := child(allocator, "prometheusCR"); prometheus != nil {
-				orElse(prometheus, "scrapeInterval", "30s")
-			}
-		}
 	case "HTTPRoute":
 		for _, r := range items(spec, "rules") {
 			for _, b := range items(r, "backendRefs") {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/csaupgrade"
 
@@ -23,13 +22,17 @@ func adoption(full, want plan.Object) ([]byte, error) {
 	if len(ownFields(full)) == 0 {
 		return nil, nil
 	}
+	tree, err := treeOf(want)
+	if err != nil {
+		return nil, err
+	}
 	fields := full.GetManagedFields()
 	for i := range fields {
 		f := &fields[i]
 		if f.Manager != FieldManager || f.Operation != metav1.ManagedFieldsOperationApply || f.Subresource != "" || f.FieldsV1 == nil {
 			continue
 		}
-		rest, err := without(f.FieldsV1.GetRawBytes(), filledIn(want))
+		rest, err := letGo(f.FieldsV1.GetRawBytes(), tree)
 		if err != nil {
 			return nil, err
 		}
@@ -46,33 +49,27 @@ func adoption(full, want plan.Object) ([]byte, error) {
 	return patch, nil
 }
 
-// filledIn is the field that is applied empty, and whose inside the API server fills in for a new object only: taken back from an object that
-// is there, it would be empty for good.
-func filledIn(want plan.Object) []string {
-	hpa, ok := want.(*autoscalingv2.HorizontalPodAutoscaler)
-	if ok && hpa.Spec.Behavior != nil && hpa.Spec.Behavior.ScaleUp == nil && hpa.Spec.Behavior.ScaleDown == nil {
-		return []string{"spec", "behavior"}
-	}
-	return nil
-}
-
-// without takes what is inside of a field out of a set of fields.
-func without(fieldsV1 []byte, path []string) ([]byte, error) {
-	if len(path) == 0 {
-		return fieldsV1, nil
-	}
-	var all map[string]any
-	if err := json.Unmarshal(fieldsV1, &all); err != nil {
+// letGo takes out of a set of fields what is inside of those that are applied empty. The API server fills such a field in for a new object;
+// taken back from an object that is there, it would be empty for good, or no object at all.
+func letGo(fieldsV1 []byte, want map[string]any) ([]byte, error) {
+	var owned map[string]any
+	if err := json.Unmarshal(fieldsV1, &owned); err != nil {
 		return nil, fmt.Errorf("read whose the fields are: %w", err)
 	}
-	at := all
-	for _, name := range path {
-		below, ok := at["f:"+name].(map[string]any)
-		if !ok {
-			return fieldsV1, nil
+	letGoBelow(owned, want)
+	return json.Marshal(owned)
+}
+
+func letGoBelow(owned, want map[string]any) {
+	for name, value := range want {
+		below, isOwned := owned["f:"+name].(map[string]any)
+		inner, isMap := value.(map[string]any)
+		switch {
+		case !isOwned || !isMap:
+		case len(inner) == 0:
+			clear(below)
+		default:
+			letGoBelow(below, inner)
 		}
-		at = below
 	}
-	clear(at)
-	return json.Marshal(all)
 }

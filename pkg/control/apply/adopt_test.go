@@ -4,28 +4,29 @@
 package apply
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 )
 
-func TestWhatIsInsideOfAFieldIsLetGoOf(t *testing.T) {
-	const owned = `{"f:metadata":{"f:labels":{}},"f:spec":{"f:behavior":{"f:scaleUp":{}},"f:replicas":{}}}`
-	cases := map[string]struct{ path, rest string }{
-		"a field with something in it":        {"spec behavior", `{"f:metadata":{"f:labels":{}},"f:spec":{"f:behavior":{},"f:replicas":{}}}`},
-		"a field with nothing in it":          {"spec replicas", owned},
-		"a field that we do not own":          {"spec paused", owned},
-		"a field inside of one we do not own": {"status x", owned},
-		"none":                                {"", owned},
+func TestWhatIsInsideOfAnEmptyFieldIsLetGoOf(t *testing.T) {
+	const owned = `{"f:metadata":{"f:labels":{"f:a":{}}},"f:spec":{"f:behavior":{"f:scaleUp":{}},"f:replicas":{}}}`
+	cases := map[string]struct{ want, rest string }{
+		"a field with something in it, applied empty": {"{spec: {behavior: {}, replicas: 1}}", `{"f:metadata":{"f:labels":{"f:a":{}}},"f:spec":{"f:behavior":{},"f:replicas":{}}}`},
+		"one that is applied with something in it":    {"{spec: {behavior: {scaleUp: {max: 1}}}}", owned},
+		"one that is not applied":                     {"{spec: {replicas: 1}}", owned},
+		"one that is not owned":                       {"{spec: {strategy: {}}, status: {}}", owned},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			rest, err := without([]byte(owned), strings.Fields(c.path))
+			var want map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(c.want), &want))
+			rest, err := letGo([]byte(owned), want)
 			require.NoError(t, err)
 			require.JSONEq(t, c.rest, string(rest))
 		})
 	}
-	_, err := without([]byte("?"), []string{"spec"})
+	_, err := letGo([]byte("?"), nil)
 	require.Error(t, err)
 }

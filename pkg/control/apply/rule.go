@@ -22,9 +22,8 @@ type rule struct {
 
 //nolint:gochecknoglobals // nobody writes to them
 var (
-	podDefaults       = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
-	collectorDefaults = map[string]any{"scrapeInterval": "30s"}
-	routeDefaults     = map[string]any{"weight": int64(1), "group": "", "kind": "Service"}
+	podDefaults   = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
+	routeDefaults = map[string]any{"weight": int64(1), "group": "", "kind": "Service"}
 )
 
 // ruleOf follows what existing clusters do: see plan.MetadataKept.

@@ -206,7 +206,9 @@ func collector(c *plan.Component, meta metav1.ObjectMeta, st *settings.Settings)
 	spec := doc{
 		"mode": "sidecar",
 		// Nobody allocates targets for a sidecar. It is said because the collectors of existing clusters have it, with the operator's defaults.
-		"targetAllocator": doc{"prometheusCR": doc{}},
+		"targetAllocator": doc{
+			"allocationStrategy": "consistent-hashing", "filterStrategy": "relabel-config", "prometheusCR": doc{"scrapeInterval": "30s"},
+		},
 		"resources": doc{
 			"limits":   doc{"cpu": limits.CPULimit, "memory": limits.MemoryLimit},
 			"requests": doc{"cpu": limits.CPURequest, "memory": limits.MemoryRequest},
