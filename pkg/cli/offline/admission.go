@@ -78,6 +78,16 @@ func (w *World) Warnings() []Warning {
 		_, list := g.Value.Validate()
 		take(g.Object, list)
 	}
+	for _, o := range w.objects {
+		switch v := o.Value.(type) {
+		case *servingv1alpha1.ServingRuntime:
+			_, list := v.Validate(w.runtimeRules(o))
+			take(o, list)
+		case *servingv1alpha1.ClusterServingRuntime:
+			_, list := v.Validate(w.runtimeRules(o))
+			take(o, list)
+		}
+	}
 	return all
 }
 
