@@ -72,6 +72,13 @@ func (w *walk) fields(want, have, owned map[string]any) bool {
 			return false
 		}
 	}
+	for _, name := range w.open {
+		// Applied empty over what was there, such a field is gone, and so is our record of it.
+		_, isOwned := owned["f:"+name]
+		if m, isMap := want[name].(map[string]any); isMap && len(m) == 0 && !isOwned {
+			count++
+		}
+	}
 	return count == len(want)
 }
 

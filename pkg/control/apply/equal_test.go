@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -295,6 +296,15 @@ func TestAValueOwnedAsAWholeWithMoreInItIsNotTakenForEqual(t *testing.T) {
 	c = pairs["route"].clone(t)
 	set(c.have, []string{"spec", "rules", "0", "backendRefs", "0", "weight"}, int64(90))
 	require.Equal(t, unsure, c.judge(), "the weight is not the one that is there by default")
+}
+
+func TestAFieldThatIsAppliedEmptyMayBeGone(t *testing.T) {
+	r := ruleOf(schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"})
+	want := map[string]any{"spec": map[string]any{"maxReplicas": int64(2), "behavior": map[string]any{}}}
+	have := map[string]any{"spec": map[string]any{"maxReplicas": int64(2)}}
+	require.Equal(t, same, judge(want, have, []byte(`{"f:spec":{"f:maxReplicas":{}}}`), r))
+	want["spec"].(map[string]any)["behavior"] = map[string]any{"scaleUp": map[string]any{"selectPolicy": "Max"}}
+	require.Equal(t, differs, judge(want, have, []byte(`{"f:spec":{"f:maxReplicas":{}}}`), r))
 }
 
 func TestOwnFieldsAreThoseOfOurApply(t *testing.T) {
