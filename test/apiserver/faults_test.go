@@ -134,7 +134,7 @@ func strip(v any) any {
 func (w *world) reach(step, want string) {
 	w.t.Helper()
 	last := ""
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		_, err := w.MakeReady(ctx, w.ns)
@@ -168,7 +168,8 @@ func TestEveryLifeEndsTheSameWhateverBreaks(t *testing.T) {
 		} else {
 			w.lived(s)
 		}
-		w.settle()
+		// What routes led to goes seconds after they have led elsewhere.
+		require.NoError(t, w.Settle(t.Context(), w.ns, 3*quiet, 2*time.Minute))
 		var err error
 		calm[s.name], err = w.picture(t.Context())
 		require.NoError(t, err)

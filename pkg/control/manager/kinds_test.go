@@ -55,12 +55,12 @@ func (s *still) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ 
 	if s.defined {
 		return nil
 	}
-	return errNotDefined(key.Name)
+	return notDefinedError(key.Name)
 }
 
-type errNotDefined string
+type notDefinedError string
 
-func (e errNotDefined) Error() string { return string(e) + " is not defined" }
+func (e notDefinedError) Error() string { return string(e) + " is not defined" }
 
 // kindsWorld is what follows optional kinds, before a server that serves HTTPRoutes or not.
 func kindsWorld(t *testing.T) (k *kinds, w *still, r *reviews, serves *bool) {

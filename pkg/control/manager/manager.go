@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options, log *zap.Logger) error {
 		return err
 	}
 	var ready atomic.Pointer[controllers]
-	process.Require(func() string {
+	process.Require(func() string { //nolint:contextcheck // whoever asks waits a second at most
 		if c := ready.Load(); c != nil {
 			return c.missing()
 		}
@@ -161,7 +161,7 @@ func start(ctx context.Context, o Options, process *probe.Process, log *zap.Logg
 			return lost(ctx)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the process was told to end
+			return nil // the process was told to end
 		}
 		log.Warn("cannot start yet; trying again", zap.Error(err), zap.Duration("after", startRetry))
 		select {

@@ -43,7 +43,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return w.next.RoundTrip(r)
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), w.timeout, errSlow)
-	resp, err := w.next.RoundTrip(r.WithContext(ctx)) //nolint:bodyclose // the caller closes it
+	resp, err := w.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		slow := errors.Is(context.Cause(ctx), errSlow) && r.Context().Err() == nil
 		cancel()

@@ -27,7 +27,7 @@ func TestARequestThatHangsIsGivenUp(t *testing.T) {
 	for method, path := range map[string]string{http.MethodPatch: "/apis/apps/v1/namespaces/n/deployments/d", http.MethodGet: "/api/v1/namespaces/n/secrets/s"} {
 		r, err := http.NewRequestWithContext(t.Context(), method, path, http.NoBody)
 		require.NoError(t, err)
-		_, err = w.RoundTrip(r) //nolint:bodyclose // there is none
+		_, err = w.RoundTrip(r)
 		require.ErrorIs(t, err, errSlow, method)
 	}
 }
@@ -46,7 +46,7 @@ func TestListsAndWatchesAreNotBounded(t *testing.T) {
 	for path, want := range cases {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		require.NoError(t, err)
-		_, err = w.RoundTrip(r) //nolint:bodyclose // there is none
+		_, err = w.RoundTrip(r)
 		require.EqualError(t, err, want, path)
 	}
 }

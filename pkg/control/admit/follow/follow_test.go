@@ -135,7 +135,7 @@ func TestWatchesThatEndAreStartedAgain(t *testing.T) {
 func TestTroubleIsLoggedOnceInAWhile(t *testing.T) {
 	core, logged := observer.New(zap.WarnLevel)
 	tell := complain(Target{Object: &corev1.Secret{}, Namespace: "kserve", Name: "s"}, zap.New(core))
-	for _, ordinary := range []error{io.EOF, fmt.Errorf("x: %w", io.EOF), apierrors.NewResourceExpired("too old"), apierrors.NewGone("gone")} {
+	for _, ordinary := range []error{io.EOF, fmt.Errorf("x: %w", io.EOF), apierrors.NewResourceExpired("too old")} {
 		tell(t.Context(), nil, ordinary)
 	}
 	require.Zero(t, logged.Len(), "watches end now and then")

@@ -25,7 +25,7 @@ func RefuseFor(code int, reason metav1.StatusReason, message string, seconds int
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		status := metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-			Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message, //nolint:gosec // a status code
+			Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message,
 		}
 		if seconds > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))

@@ -26,7 +26,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/http2"
 	"k8s.io/client-go/rest"
 )
 
@@ -94,7 +93,7 @@ func New(to *rest.Config, seed uint64) (*Proxy, error) {
 	}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport:     &http2.Transport{TLSClientConfig: tls},
+		Transport:     &http.Transport{TLSClientConfig: tls, ForceAttemptHTTP2: true},
 		FlushInterval: -1,
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:      log.New(io.Discard, "", 0),
