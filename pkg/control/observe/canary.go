@@ -101,10 +101,24 @@ func (o *observer) canaryFact(p *plan.Plan, c plan.Track, s *servingv1beta1.Cana
 		return fact{status: corev1.ConditionTrue, reason: serves.behind.reason, weak: serves.behind.weak, message: "it serves as before, its latest change does not: " + serves.behind.message}
 	case asks && p.Route.NoSplit != "":
 		return fact{status: corev1.ConditionTrue, reason: ReasonTrafficNotSplit, message: "it runs but gets no requests: " + p.Route.NoSplit}
+	case asks && !meet(p, c.Workload):
+		return fact{status: corev1.ConditionTrue, reason: ReasonOtherProtocol, message: "it runs but gets no requests: it has no port for what the stable predictor speaks; name its ports as those are (a name with grpc or h2c is gRPC)"}
 	case asks && p.Component(serving.Transformer) != nil:
 		return fact{status: corev1.ConditionTrue, reason: ReasonPredictorHostOnly, message: "it has its share of the requests for the predictor's own host; those that pass the transformer reach the stable predictor"}
 	}
 	return fact{}
+}
+
+// meet says that a canary has a port for something that the stable predictor speaks.
+func meet(p *plan.Plan, workload string) bool {
+	stable := p.Component(serving.Predictor)
+	i := slices.IndexFunc(p.Components, func(c plan.Component) bool { return c.Name == workload })
+	if stable == nil || i < 0 {
+		return true
+	}
+	rest, grpc := stable.Ports()
+	ownRest, ownGRPC := p.Components[i].Ports()
+	return rest != nil && ownRest != nil || grpc != nil && ownGRPC != nil
 }
 
 // refuse tells in the model's status why there will be none.

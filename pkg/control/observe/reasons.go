@@ -46,6 +46,8 @@ const (
 	ReasonCanaryRolledBack = "CanaryRolledBack"
 	// ReasonTrafficNotSplit says that canaries run and get nothing, because nothing here splits requests.
 	ReasonTrafficNotSplit = "TrafficNotSplit"
+	// ReasonOtherProtocol says that a canary has no port for the requests that it should get.
+	ReasonOtherProtocol = "OtherProtocol"
 	// ReasonPredictorHostOnly says that requests which pass the transformer are not split.
 	ReasonPredictorHostOnly = "PredictorHostOnly"
 	// ReasonParentStatus says that no Gateway has answered for a route yet.
