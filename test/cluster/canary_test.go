@@ -275,7 +275,7 @@ func (s *space) byPath(name string) {
 	require.NoError(s, err)
 	_, err = settings.Patch(s.Context(), cm.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(s, err)
-	v := s.await(name, "has read the settings", patience, isReady)
+	s.await(name, "has read the settings", patience, isReady)
 	w := way{name: "path", address: bare(s.record.Gateway), host: s.domain(section)}
 	at := "/serving/" + s.ns + "/" + name + "/v1/models/" + name + ":predict"
 	g := golden(s.T, "sklearn-iris-other")
@@ -292,7 +292,7 @@ func (s *space) byPath(name string) {
 	_, err = w.post(s.Context(), w.client(false), "/serving/nowhere", v1Body(g))
 	require.ErrorContains(s, err, http.StatusText(http.StatusNotFound), "no other path of the domain is taken")
 
-	v = s.await(name, "is Ready at its path", patience, isReady)
+	v := s.await(name, "is Ready at its path", patience, isReady)
 	s.answers(s.throughGateway(v), name, g)
 	body, err := json.Marshal(v1Body(g))
 	require.NoError(s, err)
