@@ -19,13 +19,14 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
-// late answers reads with what there was before something happened.
+// late answers reads with what there was between two things that happen.
 type late struct {
 	client.Reader
-	then func()
+	first, then func()
 }
 
 func (l *late) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	l.first()
 	err := l.Reader.Get(ctx, key, o, opts...)
 	l.then()
 	return err
@@ -80,13 +81,21 @@ func TestAnObjectThatTookTheNameMeanwhileIsNotTakenOver(t *testing.T) {
 	uid := foreign()
 	untouched(uid, applied(w.Client, have))
 
-	// Nothing was there when it was looked for, and then something was.
-	require.NoError(t, w.Client.Delete(t.Context(), service(0, "")))
-	untouched(uid, applied(&late{w.Client, func() { uid = foreign() }}, &plan.Children{}))
+	// Another object has the name: the request that would make ours is refused, and a look tells whose it is.
+	errs := applied(w.Client, &plan.Children{})
+	require.Len(t, errs, 1)
+	var blocked *plan.Blocked
+	require.ErrorAs(t, errs[0], &blocked)
+	require.Equal(t, uid, has(w, "s", &corev1.Service{}, nil).UID)
+
+	// It was gone when it was looked for, and then another was there.
+	gone := func() { require.NoError(t, w.Client.Delete(context.WithoutCancel(t.Context()), service(0, ""))) }
+	errs = applied(&late{w.Client, gone, func() { uid = foreign() }}, &plan.Children{})
+	untouched(uid, errs)
 
 	// What we have is gone: the next pass makes it.
 	require.NoError(t, w.Client.Delete(t.Context(), service(0, "")))
-	errs := applied(w.Client, have)
+	errs = applied(w.Client, have)
 	require.Len(t, errs, 1)
 	require.True(t, apierrors.IsConflict(errs[0]), "%v", errs[0])
 	require.Empty(t, applied(w.Client, &plan.Children{}))

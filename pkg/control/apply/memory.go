@@ -180,6 +180,12 @@ func (m *memory) forget(owner string) {
 
 // ownFields is what the API server says that we own of an object, nil where we never applied it.
 func ownFields(o plan.Object) []byte {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		if text := ownText(u); text != "" {
+			return []byte(text)
+		}
+		return nil
+	}
 	fields := o.GetManagedFields()
 	for i := range fields {
 		f := &fields[i]

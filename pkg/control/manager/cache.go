@@ -89,6 +89,10 @@ func keepOurs(o any) (any, error) {
 		return o, nil
 	}
 	if ref := metav1.GetControllerOfNoCopy(m); ref != nil && strings.HasPrefix(ref.APIVersion, serving.GroupName+"/") {
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			apply.KeepOwn(u)
+			return u, nil
+		}
 		m.SetManagedFields(ourFields(m.GetManagedFields()))
 		return o, nil
 	}
