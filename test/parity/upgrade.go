@@ -190,8 +190,8 @@ func (u *upgrade) storage(ctx context.Context) (restore func(), err error) {
 
 var namespaceText = regexp.MustCompile(`\bNS\b`)
 
-// real is a recorded object as it was: in its namespace, with its owner.
-func real(d doc, ns string) (*unstructured.Unstructured, error) {
+// asItWas is a recorded object as it was: in its namespace, with its owner.
+func asItWas(d doc, ns string) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(d)
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (u *upgrade) install(ctx context.Context, l *legacy) error {
 	}
 	owners := map[string]*unstructured.Unstructured{}
 	for _, d := range l.made() {
-		o, err := real(d, l.ns)
+		o, err := asItWas(d, l.ns)
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func wasReady(o *unstructured.Unstructured) bool {
 }
 
 func (u *upgrade) installChild(ctx context.Context, l *legacy, d doc, owners map[string]*unstructured.Unstructured) error {
-	o, err := real(d, l.ns)
+	o, err := asItWas(d, l.ns)
 	if err != nil {
 		return err
 	}

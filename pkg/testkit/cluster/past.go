@@ -59,7 +59,7 @@ func (p *Process) Sum(ctx context.Context, metric string) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask %s for its metrics: %w", p.Name, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was only read
+	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("ask %s for its metrics: %s", p.Name, resp.Status)
 	}
