@@ -26,6 +26,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/manager"
 	"github.com/kserve-go/kserve-go/pkg/testkit/cluster"
 	"github.com/kserve-go/kserve-go/pkg/testkit/cluster/faults"
 )
@@ -50,7 +51,7 @@ func overWire(t *testing.T, w *world) *faults.Proxy {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, cluster.WriteKubeconfig(path, p.Over(config), cluster.ControllerAccount))
-	c := start(t, path, false)
+	c := start(t, path, false, func(o *manager.Options) { o.AnswerTimeout = 2 * time.Second })
 	c.waitReady(t, w)
 	t.Cleanup(func() {
 		require.Zero(t, c.panics(t), "passes that panicked")
@@ -168,8 +169,11 @@ func TestEveryLifeEndsTheSameWhateverBreaks(t *testing.T) {
 		} else {
 			w.lived(s)
 		}
-		// What routes led to goes seconds after they have led elsewhere.
-		require.NoError(t, w.Settle(t.Context(), w.ns, 3*quiet, 2*time.Minute))
+		wait := quiet
+		if s.name == "update" || s.name == "canary" || s.name == "promote" {
+			wait = 3 * quiet // what routes led to goes seconds after they have led elsewhere
+		}
+		require.NoError(t, w.Settle(t.Context(), w.ns, wait, 2*time.Minute))
 		var err error
 		calm[s.name], err = w.picture(t.Context())
 		require.NoError(t, err)

@@ -232,7 +232,7 @@ func (s *setup) ask(ctx context.Context) (*surroundings, error) {
 	config.DisableCompression = true                     // answers are small; to pack them costs more than to send them
 	config.WarningHandlerWithContext = rest.NoWarnings{} // they are for the person who wrote an object
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		w := &wire{next: next, timeout: answerTimeout}
+		w := &wire{next: next, timeout: o.AnswerTimeout}
 		if o.LeaderElect {
 			w.fence = s.fence
 		}

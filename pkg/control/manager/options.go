@@ -50,6 +50,8 @@ type Options struct {
 	// QPS and Burst limit requests to the API server.
 	QPS   float32
 	Burst int
+	// AnswerTimeout bounds a write, or a read of one object.
+	AnswerTimeout time.Duration
 	// PprofAddr serves profiles; empty means no.
 	PprofAddr string
 }
@@ -64,7 +66,7 @@ func NewOptions() Options {
 		KnativeNamespace: probe.Environment(envKnativeNamespace, "knative-serving"),
 		Namespaces:       split(probe.Environment(envNamespaces, "")),
 		LeaseDuration:    leaseDuration, RenewDeadline: renewDeadline, LeaseRetry: leaseRetry,
-		Concurrency: 8, QPS: 200, Burst: 400,
+		Concurrency: 8, QPS: 200, Burst: 400, AnswerTimeout: answerTimeout,
 	}
 }
 

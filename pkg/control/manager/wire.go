@@ -19,7 +19,7 @@ import (
 const answerTimeout = 15 * time.Second
 
 // errSlow is why a request was given up.
-var errSlow = errors.New("the API server has not answered within " + answerTimeout.String())
+var errSlow = errors.New("the API server has not answered in time")
 
 // wire is how the process talks to the API server: no longer than it has patience, and no write past the fence.
 type wire struct {
