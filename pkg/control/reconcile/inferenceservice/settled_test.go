@@ -39,32 +39,42 @@ func TestAnEventThatBringsNothingNewCostsNoPass(t *testing.T) {
 	}
 	for sentence, change := range map[string]func(t *testing.T, w *world){
 		"a change of the service is news": func(t *testing.T, w *world) {
+			t.Helper()
 			svc := w.service(t)
 			svc.Labels = map[string]string{"a": "b"}
 			require.NoError(t, w.client.Update(t.Context(), svc))
 		},
-		"a change of a child is news": func(t *testing.T, w *world) { w.deploymentReady(t) },
+		"a change of a child is news": func(t *testing.T, w *world) {
+			t.Helper()
+			w.deploymentReady(t)
+		},
 		"a child that is gone is news": func(t *testing.T, w *world) {
+			t.Helper()
 			require.NoError(t, w.client.Delete(t.Context(), deployment()))
 		},
 		"a pod is news": func(t *testing.T, w *world) {
+			t.Helper()
 			require.NoError(t, w.client.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "ns", Name: "p", Labels: map[string]string{serving.LabelInferenceService: "m"},
 			}}))
 		},
 		"a runtime of the namespace is news": func(t *testing.T, w *world) {
+			t.Helper()
 			require.NoError(t, w.client.Create(t.Context(), &servingv1alpha1.ServingRuntime{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "r"}}))
 		},
 		"a change of a runtime of the cluster is news": func(t *testing.T, w *world) {
+			t.Helper()
 			var list servingv1alpha1.ClusterServingRuntimeList
 			require.NoError(t, w.client.List(t.Context(), &list))
 			list.Items[0].Spec.Labels = map[string]string{"a": "b"}
 			require.NoError(t, w.client.Update(t.Context(), &list.Items[0]))
 		},
 		"a storage container is news": func(t *testing.T, w *world) {
+			t.Helper()
 			require.NoError(t, w.client.Create(t.Context(), &servingv1alpha1.ClusterStorageContainer{ObjectMeta: metav1.ObjectMeta{Name: "c"}}))
 		},
 		"other settings are news": func(t *testing.T, w *world) {
+			t.Helper()
 			w.Settings = gather.NewSettings("kserve", "other.local")
 			_, err := w.Settings.Take(shipped(t))
 			require.NoError(t, err)
