@@ -164,7 +164,7 @@ fmt: $(BIN)/golangci-lint ## Format all Go code
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters of .golangci.yml and buf over every module
-	@for m in $(MODULES); do echo "lint $$m" && (cd $$m && $< run --config $(CURDIR)/.golangci.yml ./...); done
+	@for m in $(MODULES); do echo "lint $$m" && (cd $$m && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
 	@cd proto && $(TOOL) buf lint
 
 .PHONY: tidy
