@@ -145,7 +145,7 @@ func Main(ctx context.Context, args []string, streams output.Streams) int {
 		err = exit.Errorf(exit.Usage, "%w", err)
 	}
 	if message := exit.Message(err); message != "" {
-		fmt.Fprintln(streams.Err, "kserve: "+message)
+		fmt.Fprintln(streams.Err, "kserve: "+output.Text(message))
 	}
 	return exit.Code(err)
 }

@@ -118,22 +118,41 @@ func (w *world) family(ctx context.Context, s offline.Service) (family, map[sche
 		all = append(all, o.GroupVersionKind)
 	}
 	for _, gvk := range all {
-		list, err := w.resource(gvk, s.Object.Namespace).List(ctx, metav1.ListOptions{})
-		if apierrors.IsNotFound(err) {
+		items, known, err := w.list(ctx, gvk, s.Object.Namespace)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !known {
 			continue
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
-		}
 		kinds[gvk.GroupKind()] = true
-		for i := range list.Items {
-			u := &list.Items[i]
+		for i := range items {
+			u := &items[i]
 			if ref := metav1.GetControllerOfNoCopy(u); ref != nil && ref.UID == s.Defaulted.UID {
 				have[objectKey{gvk.GroupKind(), u.GetName()}] = u
 			}
 		}
 	}
 	return have, kinds, nil
+}
+
+// list reads the objects of a kind in a namespace once; known says whether the cluster has the kind.
+func (w *world) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (items []unstructured.Unstructured, known bool, err error) {
+	key := listKey{gvk.GroupKind(), namespace}
+	if items, seen := w.lists[key]; seen {
+		return items, items != nil, nil
+	}
+	list, err := w.resource(gvk, namespace).List(ctx, metav1.ListOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		w.lists[key] = nil
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("list %s: %w", gvk.Kind, err)
+	}
+	items = append([]unstructured.Unstructured{}, list.Items...) // never nil
+	w.lists[key] = items
+	return items, true, nil
 }
 
 func (w *world) resource(gvk schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {

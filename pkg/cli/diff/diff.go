@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	for _, s := range w.services {
 		found, err := w.compare(ctx, s)
 		if err != nil {
-			return exit.Errorf(exit.Unreachable, "compare %s/%s: %w", s.Object.Namespace, s.Object.Name, err)
+			return asked(fmt.Errorf("compare %s/%s: %w", s.Object.Namespace, s.Object.Name, err))
 		}
 		if err := screen.service(found); err != nil {
 			return err

@@ -67,7 +67,7 @@ func (p *printer) text(s *Service) string {
 	var b strings.Builder
 	switch {
 	case s.Blocked != "":
-		fmt.Fprintf(&b, "%s: %s %s\n", s.name(), p.paint.Busy("stays as it is:"), s.Blocked)
+		fmt.Fprintf(&b, "%s: %s %s\n", s.name(), p.paint.Busy("stays as it is:"), output.Text(s.Blocked))
 		return b.String()
 	case len(s.Changes) == 0:
 		fmt.Fprintf(&b, "%s: %s\n", s.name(), p.paint.Good("no difference"))
@@ -88,7 +88,7 @@ func (p *printer) text(s *Service) string {
 		}
 		fmt.Fprintf(&b, "  %s %s %s", verb, c.Kind, c.Name)
 		if c.Message != "" {
-			fmt.Fprintf(&b, ": %s", c.Message)
+			fmt.Fprintf(&b, ": %s", output.Text(c.Message))
 		}
 		b.WriteByte('\n')
 		if c.Verb == Delete {
@@ -98,7 +98,7 @@ func (p *printer) text(s *Service) string {
 			if strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++") {
 				continue
 			}
-			b.WriteString("    " + p.line(strings.TrimRight(line, "\n")) + "\n")
+			b.WriteString("    " + p.line(output.Line(strings.TrimRight(line, "\n"))) + "\n")
 		}
 	}
 	return b.String()

@@ -6,6 +6,7 @@ package diff
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,22 @@ type world struct {
 	services []offline.Service
 	// faults are what admission would refuse a service for, by its ID.
 	faults map[string]string
+	// lists are what namespaces hold, read once: services share it.
+	lists map[listKey][]unstructured.Unstructured
+}
+
+type listKey struct {
+	schema.GroupKind
+	namespace string
+}
+
+// asked is an error of the API server: one that it answered, such as a right that is missing, is another than no answer.
+func asked(err error) error {
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsServiceUnavailable(err) {
+		return exit.Errorf(exit.Failed, "%w", err)
+	}
+	return exit.Errorf(exit.Unreachable, "%w", err)
 }
 
 // reading gathers objects, the files' first.
@@ -65,10 +82,10 @@ func read(ctx context.Context, client dynamic.Interface, o Options, namespace st
 		return nil, err
 	}
 	if err := r.surroundings(ctx, o); err != nil {
-		return nil, exit.Errorf(exit.Unreachable, "%w", err)
+		return nil, asked(err)
 	}
 	built, faults := offline.Observed(r.objects)
-	w := &world{World: built, client: client, faults: map[string]string{}}
+	w := &world{World: built, client: client, faults: map[string]string{}, lists: map[listKey][]unstructured.Unstructured{}}
 	for _, f := range append(append(r.faults, faults...), built.Faults()...) {
 		if strings.HasPrefix(f.Object, "configmap/") || strings.Contains(f.Object, "/configmap/") {
 			return nil, exit.Errorf(exit.Failed, "the operator's settings have a fault: %s", f)
@@ -134,7 +151,7 @@ func (r *reading) services(ctx context.Context, o Options, namespace string) (wa
 			case apierrors.IsNotFound(err):
 				continue
 			case err != nil:
-				return nil, exit.Errorf(exit.Unreachable, "read InferenceService %s/%s: %w", one.Namespace, one.Name, err)
+				return nil, asked(fmt.Errorf("read InferenceService %s/%s: %w", one.Namespace, one.Name, err))
 			}
 			if err := identify(s, there); err != nil {
 				return nil, err
@@ -153,7 +170,7 @@ func (r *reading) services(ctx context.Context, o Options, namespace string) (wa
 	case apierrors.IsNotFound(err):
 		return nil, exit.Errorf(exit.Failed, "the cluster does not know the kind InferenceService: install its CustomResourceDefinition")
 	case err != nil:
-		return nil, exit.Errorf(exit.Unreachable, "list InferenceServices: %w", err)
+		return nil, asked(fmt.Errorf("list InferenceServices: %w", err))
 	}
 	missing := slices.Clone(o.Names)
 	for i := range list.Items {

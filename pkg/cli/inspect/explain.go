@@ -169,7 +169,7 @@ func (e *Explanation) tree(paint output.Paint) string {
 		indent := "  "
 		if d.Workload != "" {
 			if d.Workload != workload {
-				fmt.Fprintf(&b, "  %s\n", d.Workload)
+				fmt.Fprintf(&b, "  %s\n", output.Line(d.Workload))
 			}
 			indent = "    "
 		}
@@ -188,13 +188,13 @@ func (e *Explanation) tree(paint output.Paint) string {
 		if i == 0 {
 			subject = "objects"
 		}
-		fmt.Fprintf(&b, "  %-12s %s\n", subject, o)
+		fmt.Fprintf(&b, "  %-12s %s\n", subject, output.Line(o))
 	}
 	for _, n := range e.Notes {
-		fmt.Fprintf(&b, "  %s %s\n", paint.Busy(fmt.Sprintf("%-12s", "note")), n)
+		fmt.Fprintf(&b, "  %s %s\n", paint.Busy(fmt.Sprintf("%-12s", "note")), output.Text(n))
 	}
 	if e.Blocked != nil {
-		fmt.Fprintf(&b, "  %s %s: %s\n", paint.Bad(fmt.Sprintf("%-12s", "blocked")), e.Blocked.Reason, e.Blocked.Message)
+		fmt.Fprintf(&b, "  %s %s: %s\n", paint.Bad(fmt.Sprintf("%-12s", "blocked")), e.Blocked.Reason, output.Text(e.Blocked.Message))
 	}
 	return b.String()
 }
@@ -203,19 +203,19 @@ func (e *Explanation) tree(paint output.Paint) string {
 func (d *Decision) print(w io.Writer, indent, subject string, paint output.Paint) {
 	width := 14 - len(indent)
 	line := func(head, text string) { fmt.Fprintf(w, "%s%-*s %s\n", indent, width, head, text) }
-	chosen := paint.Good(d.Chosen)
+	chosen := paint.Good(output.Line(d.Chosen))
 	if d.Chosen == "" {
 		chosen = paint.Bad("nothing")
 	}
 	line(subject, chosen)
-	line("", "because: "+d.Why)
+	line("", "because: "+output.Text(d.Why))
 	unrelated := 0
 	for _, r := range d.Rejected {
 		if r.Unrelated {
 			unrelated++
 			continue
 		}
-		line("", paint.Dim("not "+r.Name+": "+r.Why))
+		line("", paint.Dim("not "+output.Line(r.Name)+": "+output.Text(r.Why)))
 	}
 	if unrelated > 0 {
 		line("", paint.Dim("not "+count(unrelated, "other, which is for another format", "others, which are for other formats")+" (-o yaml lists them)"))

@@ -60,13 +60,13 @@ func renderAll(o options, streams output.Streams) error {
 				objects = append(objects, made...)
 				for _, u := range p.Unplanned {
 					blocked++
-					fmt.Fprintf(streams.Err, "%s: spec.canary[%d]: %v\n", item.Object.ID(), u.Index, u.Why)
+					fmt.Fprintf(streams.Err, "%s: spec.canary[%d]: %s\n", item.Object.ID(), u.Index, output.Text(u.Why.Error()))
 				}
 				continue
 			}
 		}
 		blocked++
-		fmt.Fprintf(streams.Err, "%s: %v\n", item.Object.ID(), err)
+		fmt.Fprintf(streams.Err, "%s: %s\n", item.Object.ID(), output.Text(err.Error()))
 	}
 	if err := printObjects(o.output, streams, objects); err != nil {
 		return err

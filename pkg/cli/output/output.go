@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -75,23 +76,43 @@ func Write(w io.Writer, format Format, value any) error {
 	return err
 }
 
-// Rows prints aligned columns. Cells must not hold tabs or line ends; those become spaces.
+// Rows prints aligned columns. Every cell is made one line without control characters.
 func Rows(w io.Writer, header []string, rows [][]string) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
-	clean := strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 	for _, row := range append([][]string{header}, rows...) {
 		if row == nil {
 			continue
 		}
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = clean.Replace(c)
+			cells[i] = Line(c)
 		}
 		if _, err := fmt.Fprintln(tw, strings.Join(cells, "\t")); err != nil {
 			return err
 		}
 	}
 	return tw.Flush()
+}
+
+// Line is text that others wrote, for a terminal: one line without control characters.
+func Line(text string) string { return plain(text, false) }
+
+// Text is the same for text of several lines.
+func Text(text string) string { return plain(text, true) }
+
+// plain takes out what a terminal would obey, among it what turns the direction of writing.
+func plain(text string, lines bool) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' && lines:
+			return r
+		case r == '\t' || r == '\n':
+			return ' '
+		case !strconv.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // IsTerminal reports whether w is a terminal that a person looks at.

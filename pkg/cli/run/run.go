@@ -221,7 +221,7 @@ func (s *session) read(before *offline.World) (*offline.World, error) {
 	}
 	if len(world.Services)+len(world.Graphs) > 0 {
 		for _, w := range world.Warnings() {
-			fmt.Fprintln(s.streams.Err, paint.Busy("warning: ")+w.Object.ID()+": "+w.String())
+			fmt.Fprintln(s.streams.Err, paint.Busy("warning: ")+w.Object.ID()+": "+output.Text(w.String()))
 		}
 		return world, nil
 	}
@@ -329,7 +329,7 @@ func (s *session) await(ctx context.Context, world *offline.World, on events, gi
 				return next
 			}
 			if text := exit.Message(err); text != "" {
-				fmt.Fprintln(s.streams.Err, "kserve: "+text)
+				fmt.Fprintln(s.streams.Err, "kserve: "+output.Text(text))
 			}
 			fmt.Fprintln(s.streams.Err, "kserve: the change is not applied; what ran before goes on")
 		}

@@ -45,7 +45,7 @@ func (a *asking) follow(ctx context.Context, streams output.Streams) error {
 		case err != nil && last == "":
 			return err
 		case err != nil:
-			text = fmt.Sprintf("%v; still looking\n", err)
+			text = output.Text(err.Error()) + "; still looking\n"
 		}
 		if text != last {
 			if err := draw(streams, text); err != nil {

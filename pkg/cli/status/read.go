@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +33,8 @@ type Service struct {
 	Pods  []Pod `json:"pods"`
 	// Warnings are events, the newest first.
 	Warnings []string `json:"warnings,omitempty"`
+	// Hidden says what may not be read.
+	Hidden []string `json:"hidden,omitempty"`
 
 	now time.Time
 }
@@ -51,6 +54,15 @@ const (
 	shownLogs     = 2 // of how many pods logs are shown: those of others say the same
 )
 
+// hides keeps a refusal to show something for the screen: the rest is shown all the same.
+func (s *Service) hides(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	s.Hidden = append(s.Hidden, err.Error())
+	return nil
+}
+
 func (s *Service) ready() bool { return s.Ready == "True" && !s.Stale }
 
 // service reads one service.
@@ -68,7 +80,7 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 	s.Ready = cmp.Or(live.Condition(u, string(serving.ConditionReady)), "Unknown")
 	s.Stale = s.Status.ObservedGeneration != 0 && s.Status.ObservedGeneration < u.GetGeneration()
 	pods, err := live.PodsOf(ctx, a.client, a.namespace, serving.LabelInferenceService+"="+a.Name)
-	if err != nil {
+	if err = s.hides(err); err != nil {
 		return nil, a.unreachable(err)
 	}
 	logs := 0
@@ -85,7 +97,7 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 	}
 	if s.Ready != "True" {
 		s.Warnings, err = a.warnings(ctx, pods)
-		if err != nil {
+		if err = s.hides(err); err != nil {
 			return nil, a.unreachable(err)
 		}
 	}
@@ -110,13 +122,15 @@ type Line struct {
 	Reason    string `json:"reason,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Age       string `json:"age"`
+	// Stale says that the status is of an earlier version of the service.
+	Stale bool `json:"stale,omitempty"`
 }
 
 // Lines are services, sorted.
 type Lines []Line
 
 func (l Lines) ready() bool {
-	return !slices.ContainsFunc(l, func(one Line) bool { return one.Ready != "True" })
+	return !slices.ContainsFunc(l, func(one Line) bool { return one.Ready != "True" || one.Stale })
 }
 
 // list reads a line for each service.
@@ -136,6 +150,10 @@ func (a *asking) list(ctx context.Context) (Lines, error) {
 		line.Reason, line.Message = live.Reason(u, string(serving.ConditionReady))
 		if line.Ready == "True" { // it serves, and the latest change of it may still have failed
 			line.Reason, line.Message = live.Reason(u, string(servingv1beta1.LatestDeploymentReady))
+		}
+		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration") // what is not there is 0
+		if line.Stale = observed != 0 && observed < u.GetGeneration(); line.Stale {
+			line.Reason, line.Message = "", "its latest change is not looked at yet"
 		}
 		lines = append(lines, line)
 	}

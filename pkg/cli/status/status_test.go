@@ -30,6 +30,10 @@ func cluster(t *testing.T, answers map[string]string) (kubeconfig string) {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := answers[r.URL.Path]
+		if answer == forbidden {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+		}
 		if strings.HasSuffix(r.URL.Path, "/log") {
 			fmt.Fprint(w, answer)
 			return
@@ -81,6 +85,9 @@ const (
 		{"metadata": {"name": "b"}, "involvedObject": {"kind": "Pod", "name": "other"}, "message": "not ours", "lastTimestamp": "2026-01-01T00:00:01Z"}]}`
 )
 
+// forbidden is the answer to who has no right.
+const forbidden = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "message": "you \u001b[31mmay not", "code": 403}`
+
 func answers() map[string]string {
 	return map[string]string{
 		services + "/m":                        failing,
@@ -103,6 +110,42 @@ func TestOneServiceInOneScreen(t *testing.T) {
 	var s Service
 	require.NoError(t, json.Unmarshal([]byte(out), &s))
 	require.Equal(t, []string{"fetching", "not there\x1b[2J"}, s.Pods[0].Log)
+}
+
+func TestWhatMayNotBeReadHidesNothingElse(t *testing.T) {
+	few := answers()
+	few["/api/v1/namespaces/team/pods"], few["/api/v1/namespaces/team/events"] = forbidden, forbidden
+	out, err := call(t, "m", "--kubeconfig", cluster(t, few))
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, out, "no such object[31m. Correct the storage URI")
+	require.Contains(t, out, "not shown, for lack of a right\n  list pods: you [31mmay not\n  list events: you [31mmay not\n")
+	few[services+"/m"] = forbidden
+	_, err = call(t, "m", "--kubeconfig", cluster(t, few))
+	require.Equal(t, exit.Failed, exit.Code(err), "a server that answers is no server that cannot be reached")
+}
+
+func TestNothingOfAStatusIsObeyedByATerminal(t *testing.T) {
+	hostile := answers()
+	text := strings.NewReplacer("ModelLoadFailed", `Bad\u001b]0;x\u0007\u202e`, "http://m-team", `http://\u001b[2Jm`, "PredictorReady", `Predictor\u001bReady`).Replace(failing)
+	hostile[services+"/m"] = text
+	hostile[services] = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [` + text + `]}`
+	kubeconfig := cluster(t, hostile)
+	for _, args := range [][]string{{"m"}, {}} {
+		out, err := call(t, append(args, "--kubeconfig", kubeconfig)...)
+		require.Equal(t, exit.Failed, exit.Code(err))
+		require.NotContains(t, out, "\x1b")
+		require.NotContains(t, out, "\u202e")
+		require.Contains(t, out, "Bad]0;x")
+	}
+}
+
+func TestAStatusOfAnEarlierVersionIsNotReady(t *testing.T) {
+	old := answers()
+	old[services] = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService",
+		"metadata": {"name": "m", "namespace": "team", "generation": 3}, "status": {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}]}}]}`
+	out, err := call(t, "--kubeconfig", cluster(t, old))
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, out, "its latest change is not looked at yet")
 }
 
 func TestALineForEachService(t *testing.T) {

@@ -28,7 +28,7 @@ func (l Lines) text(output.Paint) (string, error) {
 		if s.Message != "" {
 			why = strings.TrimPrefix(why+": ", ": ") + s.Message
 		}
-		rows = append(rows, []string{s.Namespace, s.Name, s.Ready, s.Age, cmp.Or(s.URL, "-"), clean(why)})
+		rows = append(rows, []string{s.Namespace, s.Name, s.Ready, s.Age, cmp.Or(s.URL, "-"), why})
 	}
 	var b bytes.Buffer
 	err := output.Rows(&b, []string{"NAMESPACE", "NAME", "READY", "AGE", "URL", "WHY"}, rows)
@@ -53,7 +53,13 @@ func (s *Service) text(paint output.Paint) (string, error) {
 	if len(s.Warnings) > 0 {
 		fmt.Fprintln(&b, "\nlatest warnings")
 		for _, w := range s.Warnings {
-			fmt.Fprintln(&b, "  "+clean(w))
+			fmt.Fprintln(&b, "  "+output.Line(w))
+		}
+	}
+	if len(s.Hidden) > 0 {
+		fmt.Fprintln(&b, "\nnot shown, for lack of a right")
+		for _, h := range s.Hidden {
+			fmt.Fprintln(&b, "  "+output.Line(h))
 		}
 	}
 	return b.String(), nil
@@ -74,7 +80,7 @@ func (s *Service) head(w io.Writer, paint output.Paint) {
 	st := s.Status
 	row := func(what, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "  %-9s %s\n", what, clean(value))
+			fmt.Fprintf(w, "  %-9s %s\n", what, output.Line(value))
 		}
 	}
 	row("url", st.URL)
@@ -122,7 +128,7 @@ func (s *Service) causes(w io.Writer, paint output.Paint) {
 			fmt.Fprintln(w, "\nwhy")
 		}
 		told[c.Message] = true
-		fmt.Fprintln(w, "  "+paint.Bad(cmp.Or(c.Reason, string(c.Type)))+": "+clean(c.Message))
+		fmt.Fprintln(w, "  "+paint.Bad(output.Line(cmp.Or(c.Reason, string(c.Type))))+": "+output.Line(c.Message))
 	}
 }
 
@@ -136,7 +142,7 @@ func (s *Service) pods(w io.Writer) error {
 		if p.Ready {
 			ready = "yes"
 		}
-		rows = append(rows, []string{p.Name, ready, strconv.FormatInt(p.Restarts, 10), cmp.Or(p.Node, "-"), clean(p.State)})
+		rows = append(rows, []string{p.Name, ready, strconv.FormatInt(p.Restarts, 10), cmp.Or(p.Node, "-"), p.State})
 	}
 	fmt.Fprintln(w)
 	return output.Rows(w, []string{"POD", "READY", "RESTARTS", "NODE", "STATE"}, rows)
@@ -148,7 +154,7 @@ func (p *Pod) log(w io.Writer, paint output.Paint) {
 	case p.Container == "":
 		return
 	case p.LogFault != "":
-		fmt.Fprintf(w, "\nno log of %s, container %s: %s\n", p.Name, p.Container, clean(p.LogFault))
+		fmt.Fprintf(w, "\nno log of %s, container %s: %s\n", p.Name, p.Container, output.Line(p.LogFault))
 		return
 	case len(p.Log) == 0:
 		return
@@ -159,19 +165,6 @@ func (p *Pod) log(w io.Writer, paint output.Paint) {
 	}
 	fmt.Fprintf(w, "\nlast lines of %s, container %s%s\n", p.Name, p.Container, run)
 	for _, line := range p.Log {
-		fmt.Fprintln(w, paint.Dim("  "+clean(line)))
+		fmt.Fprintln(w, paint.Dim("  "+output.Line(line)))
 	}
-}
-
-// clean is text of a cluster that may go to a terminal: one line without control characters.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n':
-			return ' '
-		case !strconv.IsPrint(r):
-			return -1
-		}
-		return r
-	}, text)
 }
