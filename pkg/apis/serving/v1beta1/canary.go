@@ -111,7 +111,7 @@ func (s *InferenceService) CanaryAnalysis() (*CanaryAnalysis, field.ErrorList) {
 	}
 	a := &CanaryAnalysis{}
 	if err := yaml.UnmarshalStrict([]byte(text), a); err != nil {
-		return nil, field.ErrorList{field.Invalid(at, text, "is no analysis: "+yamlProblem(err)+
+		return nil, field.ErrorList{field.Invalid(at, shortly(text), "is no analysis: "+yamlProblem(err)+
 			"; it may have interval, warmUp, failureLimit, successRate, latency, queries and steps")}
 	}
 	a.setDefaults()
@@ -130,7 +130,38 @@ func yamlProblem(err error) string {
 	for _, noise := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "error converting YAML to JSON: ", "yaml: ", "json: "} {
 		text = strings.ReplaceAll(text, noise, "")
 	}
-	return text
+	found := wrongType.FindStringSubmatch(text)
+	if found == nil {
+		return text
+	}
+	right := "an object with fields"
+	switch kind := found[3]; {
+	case strings.HasPrefix(kind, "int"):
+		right = "a whole number"
+	case strings.HasPrefix(kind, "float"):
+		right = "a number"
+	case kind == "string":
+		right = "a text"
+	case strings.HasPrefix(kind, "[]"):
+		right = "a list"
+	}
+	what := "it"
+	if found[2] != "" {
+		what = found[2]
+	}
+	return fmt.Sprintf("%s must be %s, not %s", what, right, found[1])
+}
+
+// wrongType is how the JSON library says that a value has another type than its field, which it names by type and path.
+var wrongType = regexp.MustCompile(`^cannot unmarshal (.+?) into Go (?:struct field [^. ]+\.(\S+)|value) of type (\S+)$`)
+
+// shortly is the beginning of a value that a refusal repeats.
+func shortly(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 func (a *CanaryAnalysis) setDefaults() {

@@ -55,11 +55,15 @@ func TestAnnotationsOfCanariesAreRefusedWithPathValueRuleAndFix(t *testing.T) {
 		says              []string
 	}{
 		"no YAML":                      {analysis, "interval: [", "", []string{"is no analysis"}},
-		"a list":                       {analysis, "[]", "", []string{"is no analysis", "it may have interval"}},
+		"a list":                       {analysis, "[]", "", []string{"is no analysis: it must be an object with fields, not array; it may have interval"}},
+		"a text for a number":          {analysis, "queries: [{name: a, query: up, min: 1e999}]", "", []string{"queries.min must be a number, not string"}},
+		"a number that is too big":     {analysis, "failureLimit: 99999999999999999999", "", []string{"failureLimit must be a whole number, not number 1"}},
+		"an object for a list":         {analysis, "queries: {}", "", []string{"queries must be a list, not object"}},
+		"a long text":                  {analysis, "interval: " + strings.Repeat("x", 10000), "", []string{strings.Repeat("x", 100) + "…\""}},
 		"an unknown field":             {analysis, "intervall: 1m", "", []string{`unknown field "intervall"`}},
 		"a field twice":                {analysis, "interval: 1m\ninterval: 2m", "", []string{"interval"}},
 		"an address of one's own":      {analysis, "prometheusAddress: http://10.0.0.1", "", []string{`unknown field "prometheusAddress"`}},
-		"a number for a duration":      {analysis, "interval: 60", "", []string{"is no analysis"}},
+		"a number for a duration":      {analysis, "interval: 60", "", []string{"is no analysis: interval must be a text, not number"}},
 		"an interval too short":        {analysis, "interval: 1s", ".interval", []string{"1s", "between 5s and 1h", "write it as"}},
 		"a warm-up below 0":            {analysis, "warmUp: -1s", ".warmUp", []string{"-1s", "between 0s"}},
 		"a failure limit of 0":         {analysis, "failureLimit: 0", ".failureLimit", []string{"0", "between 1 and 100"}},

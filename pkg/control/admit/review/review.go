@@ -96,7 +96,7 @@ func Checked(kind schema.GroupKind, name string, faults field.ErrorList, warning
 	a := Answer{Warnings: texts(warnings)}
 	if len(faults) > 0 {
 		if more := len(faults) - maxFaults; more > 0 {
-			faults = append(slices.Clone(faults[:maxFaults]), field.InternalError(field.NewPath("metadata", "name"), fmt.Errorf("and %d more faults", more)))
+			faults = append(slices.Clone(faults[:maxFaults]), field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf("and %d more faults; put those right that are told, the rest comes then", more)))
 		}
 		status := apierrors.NewInvalid(kind, name, faults).Status()
 		a.Refusal = &status

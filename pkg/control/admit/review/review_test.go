@@ -190,3 +190,16 @@ func FuzzReview(f *testing.F) {
 		require.NotEmpty(t, back.Response.UID)
 	})
 }
+
+func TestFaultsThatAreTooManyAreCounted(t *testing.T) {
+	t.Parallel()
+	var faults field.ErrorList
+	for i := range 100 {
+		faults = append(faults, field.Invalid(field.NewPath("spec").Index(i), i, "must be less; lower it"))
+	}
+	said := review.Checked(schema.GroupKind{Group: "g", Kind: "K"}, "n", faults, nil).Refusal.Message
+	require.Contains(t, said, "spec[63]")
+	require.NotContains(t, said, "spec[64]")
+	require.Contains(t, said, "and 36 more faults; put those right that are told")
+	require.NotContains(t, said, "Internal error", "nothing is wrong here but the object")
+}
