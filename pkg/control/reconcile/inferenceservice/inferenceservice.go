@@ -143,11 +143,11 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	around := &surroundings{settings: st, pods: pods}
+	around := &surroundings{settings: st, release: r.release(), pods: pods}
 	if around.definitions, err = r.Gather.Definitions(ctx, svc.Namespace); err != nil {
 		around = nil // the attempt meets the same, and tells it
 	}
-	if r.settled.is(svc.UID, around.hash(svc.ResourceVersion, children)) {
+	if r.settled.is(svc.UID, around.seen(svc.ResourceVersion, children)) {
 		r.Metrics.unchanged()
 		return ctrl.Result{}, nil
 	}
@@ -189,7 +189,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	r.calm.forget(name)
 	pause := soonest(a.retry, seen.RequeueAfter)
 	if a.watched && pause == 0 && !a.verdicts.measured {
-		r.settled.set(svc.UID, around.hash(version, children))
+		r.settled.set(svc.UID, around.seen(version, children))
 	}
 	return ctrl.Result{RequeueAfter: pause}, nil
 }

@@ -20,22 +20,30 @@ import (
 // brings nothing but what that pass wrote itself, which is what most events are, then costs a comparison and no pass.
 type settled struct {
 	mu sync.Mutex
-	by map[types.UID]uint64
+	by map[types.UID]sight
 }
 
-func (s *settled) is(uid types.UID, world uint64) bool {
+// sight is everything that a pass was decided from, as far as it can be told apart. The settings are held as they are: a hash of where they
+// lie would be that of others when they are gone.
+type sight struct {
+	settings *settings.Settings
+	release  string
+	versions uint64 // 0 where something could not be read
+}
+
+func (s *settled) is(uid types.UID, now sight) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return world != 0 && s.by[uid] == world
+	return now.versions != 0 && s.by[uid] == now
 }
 
-func (s *settled) set(uid types.UID, world uint64) {
+func (s *settled) set(uid types.UID, now sight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by == nil {
-		s.by = map[types.UID]uint64{}
+		s.by = map[types.UID]sight{}
 	}
-	s.by[uid] = world
+	s.by[uid] = now
 }
 
 func (s *settled) forget(uid types.UID) {
@@ -47,18 +55,19 @@ func (s *settled) forget(uid types.UID) {
 // surroundings are what a pass decides from, beside the service and its children.
 type surroundings struct {
 	settings    *settings.Settings
+	release     string
 	definitions *gather.Definitions
 	pods        []corev1.Pod
 }
 
 var worldSeed = maphash.MakeSeed() //nolint:gochecknoglobals // hashes are compared within one process only
 
-// hash is of all versions; 0 where something could not be read. The order of objects, which a cache gives in any, does not count.
-func (w *surroundings) hash(version string, children *plan.Children) uint64 {
+// seen is what there is, with a hash of all versions. The order of objects, which a cache gives in any, does not count.
+func (w *surroundings) seen(version string, children *plan.Children) sight {
 	if w == nil {
-		return 0
+		return sight{}
 	}
-	sum := maphash.Comparable(worldSeed, w.settings) + maphash.String(worldSeed, version)
+	sum := maphash.String(worldSeed, version)
 	for i := range w.definitions.Kinds {
 		sum += maphash.String(worldSeed, w.definitions.Kinds[i].CRD)
 	}
@@ -85,5 +94,5 @@ func (w *surroundings) hash(version string, children *plan.Children) uint64 {
 	for i := range w.definitions.StorageContainers {
 		add(&w.definitions.StorageContainers[i])
 	}
-	return sum
+	return sight{settings: w.settings, release: w.release, versions: sum}
 }

@@ -79,6 +79,7 @@ func TestAnEventThatBringsNothingNewCostsNoPass(t *testing.T) {
 			_, err := w.Settings.Take(shipped(t))
 			require.NoError(t, err)
 		},
+		"another release of the cluster is news": func(_ *testing.T, w *world) { w.Release = func() string { return "v1.34.1" } },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t, sklearn())
@@ -93,7 +94,7 @@ func TestAnEventThatBringsNothingNewCostsNoPass(t *testing.T) {
 
 func TestAKindThatTheClusterHasNowIsNews(t *testing.T) {
 	without, with := surroundings{definitions: &gather.Definitions{}}, surroundings{definitions: &gather.Definitions{Kinds: []plan.Optional{plan.ScaledObject}}}
-	require.NotEqual(t, without.hash("1", &plan.Children{}), with.hash("1", &plan.Children{}))
+	require.NotEqual(t, without.seen("1", &plan.Children{}), with.seen("1", &plan.Children{}))
 }
 
 func TestAPassThatFailedIsMadeAgain(t *testing.T) {
