@@ -72,6 +72,9 @@ func (l *fenced) Create(ctx context.Context, record resourcelock.LeaderElectionR
 
 func (l *fenced) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	at := l.fence.now()
+	if record.HolderIdentity != l.Identity() {
+		l.fence.given() // another may lead before the answer is here
+	}
 	err := l.Interface.Update(ctx, record)
 	l.learn(record, at, err)
 	return err
@@ -99,6 +102,13 @@ func (f *fence) renewed(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = at
+}
+
+// given is the end of a process that gives the lease back itself.
+func (f *fence) given() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = time.Time{}
 }
 
 func (f *fence) taken(holder string) {

@@ -102,6 +102,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("--max-concurrent-reconciles is %d, at least 1 is needed", o.Concurrency)
 	case o.QPS <= 0 || o.Burst < 1:
 		return fmt.Errorf("--kube-api-qps is %v and --kube-api-burst %d, both have to be above 0", o.QPS, o.Burst)
+	case o.AnswerTimeout <= 0:
+		return fmt.Errorf("the time for an answer of the API server is %s, it has to be above 0", o.AnswerTimeout)
 	case o.LeaseRetry <= 0 || o.RenewDeadline <= 2*o.LeaseRetry || o.LeaseDuration <= o.RenewDeadline:
 		return fmt.Errorf("--leader-elect-lease-duration is %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: the first has to be above the second, the second above twice the third",
 			o.LeaseDuration, o.RenewDeadline, o.LeaseRetry)

@@ -4,13 +4,19 @@
 package manager
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // answerTimeout bounds one write, or one read of one object. Without it a request that hangs would take all the time that a pass has,
@@ -52,10 +58,39 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	// The client would wait in the place of its caller, ten times over, and hold up whoever is next.
-	resp.Header.Del("Retry-After")
 	resp.Body = &bounded{resp.Body, cancel}
+	comeBack(resp)
 	return resp, nil
+}
+
+// longestExcuse bounds what is read of the text of a server that has too much to do.
+const longestExcuse = 4 << 10
+
+// comeBack takes away the header that says when to come back: the client would wait in the place of its caller, ten times over, and hold up
+// whoever is next. A server that has too much to do says the time there alone, beside a text: that answer becomes one that has both.
+func comeBack(resp *http.Response) {
+	seconds, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 32)
+	resp.Header.Del("Retry-After")
+	if err != nil || resp.StatusCode != http.StatusTooManyRequests || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") {
+		return
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, longestExcuse))
+	if err != nil {
+		text = nil // the time counts
+	}
+	status := apierrors.NewTooManyRequests(strings.TrimSpace(string(text)), int(seconds)).Status()
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	raw, err := json.Marshal(status)
+	if err != nil {
+		raw = text // impossible: it is made of texts and numbers
+	}
+	resp.Header.Set("Content-Type", "application/json")
+	resp.Header.Del("Content-Length")
+	resp.ContentLength = int64(len(raw))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(raw), resp.Body}
 }
 
 // bounded ends the time of a request with its answer.

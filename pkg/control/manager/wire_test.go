@@ -7,11 +7,17 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -72,6 +78,29 @@ func TestTheTimeOfARequestEndsWithItsAnswer(t *testing.T) {
 	}
 	require.NoError(t, resp.Body.Close())
 	<-ended
+}
+
+// TestABusyServerSaysWhenToComeBack answers as an API server does that has too much to do: with a text, and the time in a header.
+func TestABusyServerSaysWhenToComeBack(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Retry-After", "7")
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	config := &rest.Config{Host: server.URL}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &wire{next: next, timeout: time.Hour} })
+	c, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	services := c.Resource(schema.GroupVersionResource{Version: "v1", Resource: "services"}).Namespace("n")
+	_, err = services.Get(t.Context(), "s", metav1.GetOptions{})
+	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+	seconds, says := apierrors.SuggestsClientDelay(err)
+	require.True(t, says)
+	require.Equal(t, 7, seconds)
+	require.ErrorContains(t, err, "please try again later")
+	require.Equal(t, 1, asked, "nobody waits in place")
 }
 
 func TestNothingIsWrittenPastTheFence(t *testing.T) {
