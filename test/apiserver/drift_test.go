@@ -182,9 +182,9 @@ func TestObjectsOfOthersDoNotGrowTheController(t *testing.T) {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
-	for _, make := range kinds {
+	for _, kind := range kinds {
 		for i := range each {
-			group.Go(func() error { return w.Client.Create(ctx, make(i)) })
+			group.Go(func() error { return w.Client.Create(ctx, kind(i)) })
 		}
 	}
 	require.NoError(t, group.Wait())
