@@ -142,6 +142,21 @@ func TestASilentServerIsAskedOnceAndItsAddressIsNotTold(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsTooLongSaysNothingOfOtherQueries(t *testing.T) {
+	t.Parallel()
+	st := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("query") == "long" {
+			fmt.Fprint(w, success(`"`+strings.Repeat("x", 1<<20)+`"`))
+			return
+		}
+		fmt.Fprint(w, vector("1"))
+	})
+	var c clients
+	got := c.ask(t.Context(), &Ask{Settings: st, Queries: []rollout.Query{{Name: "a", Text: "long"}, {Name: "b", Text: "up"}}})
+	require.Equal(t, rollout.ReasonNoAnswer, got[0].Missing)
+	require.Equal(t, rollout.Reading{Name: "b", Value: 1}, got[1])
+}
+
 func TestThereIsALookInEveryIntervalAndNobodyWaits(t *testing.T) {
 	t.Parallel()
 	st := server(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, vector("7")) })

@@ -132,7 +132,7 @@ func query(ctx context.Context, client promv1.API, text string, limit time.Durat
 func unreachable(err error) bool {
 	var answered *promv1.Error
 	var judged answerError
-	return !errors.As(err, &answered) && !errors.As(err, &judged)
+	return !errors.As(err, &answered) && !errors.As(err, &judged) && !errors.Is(err, errTooLong)
 }
 
 // answerError is an answer that is no number.
