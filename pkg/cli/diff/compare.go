@@ -24,9 +24,6 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/rollout"
 )
 
-// fieldManager is the name under which the controller writes.
-const fieldManager = "kserve-controller"
-
 // family are the objects that one service has now, by kind and name.
 type family map[objectKey]*unstructured.Unstructured
 
@@ -186,7 +183,7 @@ func (w *world) object(ctx context.Context, want plan.Object, there *unstructure
 	unstructured.RemoveNestedField(body.Object, "status")
 	unstructured.RemoveNestedField(body.Object, "metadata", "creationTimestamp")
 	after, err := w.resource(gvk, want.GetNamespace()).Apply(ctx, want.GetName(), body,
-		metav1.ApplyOptions{FieldManager: fieldManager, Force: true, DryRun: []string{metav1.DryRunAll}})
+		metav1.ApplyOptions{FieldManager: plan.FieldManager, Force: true, DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return refused(c, err)
 	}

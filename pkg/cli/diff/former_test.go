@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -37,7 +39,7 @@ func TestWhatOnlyTheFormerControllerWroteGoes(t *testing.T) {
 	before := object(t, madeByAnother)
 	after := object(t, madeByAnother)
 	after.Object["metadata"].(map[string]any)["managedFields"] = append(after.Object["metadata"].(map[string]any)["managedFields"].([]any), map[string]any{
-		"manager": fieldManager, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{
+		"manager": plan.FieldManager, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{
 			"f:metadata": map[string]any{"f:labels": map[string]any{"f:app": map[string]any{}}},
 			"f:spec": map[string]any{"f:template": map[string]any{"f:spec": map[string]any{"f:containers": map[string]any{
 				`k:{"name":"a"}`: map[string]any{".": map[string]any{}, "f:image": map[string]any{}, "f:name": map[string]any{}},

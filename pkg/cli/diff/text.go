@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 // noise are the fields that the API server keeps for itself, or that clients keep in an object.
@@ -82,5 +84,5 @@ func sameTemplate(a, b *unstructured.Unstructured) bool {
 
 // ours tells the entry of managedFields that the controller has written by server-side apply.
 func ours(e metav1.ManagedFieldsEntry) bool {
-	return e.Manager == fieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+	return e.Manager == plan.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }

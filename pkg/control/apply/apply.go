@@ -26,7 +26,7 @@ import (
 )
 
 // FieldManager is the name under which every field that we say is recorded.
-const FieldManager = "kserve-controller"
+const FieldManager = plan.FieldManager
 
 const (
 	// ReasonWaiting is the reason while something has to go before the object that is wanted can come.

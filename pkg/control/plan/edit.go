@@ -23,6 +23,16 @@ func Without(m map[string]string, keys []string) map[string]string {
 	return kept
 }
 
+// HasS3Settings says whether annotations of a service account describe an S3 store.
+func HasS3Settings(annotations map[string]string) bool {
+	for key := range annotations {
+		if strings.HasPrefix(key, serving.GroupName+"/s3-") {
+			return true
+		}
+	}
+	return false
+}
+
 // AddEnv sets a variable that the container does not set itself.
 func AddEnv(c *corev1.Container, name, value string) {
 	if _, ok := EnvValue(c.Env, name); !ok {

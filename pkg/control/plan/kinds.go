@@ -90,6 +90,9 @@ func MetadataKept(gk schema.GroupKind) bool {
 // of models of a multi-model service belongs to its TrainedModels.
 func MadeOnce(gk schema.GroupKind) bool { return gk == schema.GroupKind{Kind: "ConfigMap"} }
 
+// FieldManager is the name under which the controller applies objects, and every field that it says is recorded.
+const FieldManager = "kserve-controller"
+
 // FormerManagers are the field managers that wrote the objects of a cluster which another controller of these kinds made: what they own
 // becomes ours, so that it can be taken back.
 func FormerManagers() []string {

@@ -239,19 +239,10 @@ func (r *resolver) credentials(c *plan.Component) {
 		d.Chosen, d.Why = "secrets "+strings.Join(list, ", "), "service account "+account+" lists them"
 	case sa.Annotations[serving.AnnotationEKSRoleARN] != "":
 		d.Chosen, d.Why = "role "+sa.Annotations[serving.AnnotationEKSRoleARN], "annotation "+serving.AnnotationEKSRoleARN+" of service account "+account
-	case hasS3Settings(sa.Annotations):
+	case plan.HasS3Settings(sa.Annotations):
 		d.Chosen, d.Why = "no keys, S3 settings only", "annotations "+serving.AnnotationS3Endpoint+" and the like of service account "+account
 	default:
 		d.Why = "service account " + account + " lists no secrets, so only public sources can be read"
 	}
 	r.decide(d)
-}
-
-func hasS3Settings(annotations map[string]string) bool {
-	for key := range annotations {
-		if strings.HasPrefix(key, serving.GroupName+"/s3-") {
-			return true
-		}
-	}
-	return false
 }

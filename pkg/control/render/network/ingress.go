@@ -4,9 +4,6 @@
 package network
 
 import (
-	"maps"
-	"strings"
-
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,11 +24,9 @@ func Ingress(p *plan.Plan, st *settings.Settings) *networkingv1.Ingress {
 	if class != nil && *class == "" {
 		class = nil // the cluster's default class; an empty name is refused
 	}
-	annotations := maps.Clone(p.Owner.Annotations)
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, serving.OwnPrefix) })
 	return &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.Owner.Name, Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Owner.Name, Annotations: plan.Without(p.Owner.Annotations, nil)},
 		Spec:       networkingv1.IngressSpec{IngressClassName: class, Rules: rules},
 	}
 }

@@ -6,8 +6,6 @@ package podspec
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,9 +35,7 @@ func credentialsOf(account string, pod *corev1.PodSpec, c *corev1.Container, sec
 	if !ok {
 		return nil
 	}
-	_, role := sa.Annotations[serving.AnnotationEKSRoleARN]
-	stored := slices.ContainsFunc(slices.Collect(maps.Keys(sa.Annotations)), func(key string) bool { return strings.HasPrefix(key, serving.GroupName+"/s3-") })
-	if role || stored {
+	if _, role := sa.Annotations[serving.AnnotationEKSRoleARN]; role || plan.HasS3Settings(sa.Annotations) {
 		s3Env(c, s3Secret{}, sa.Annotations, in.st)
 	}
 	list := []string{secret}
