@@ -193,10 +193,7 @@ func plainWord(text string) string { return strings.ToLower(punctuation.Replace(
 
 // looksLike compares two words without their punctuation and case.
 func looksLike(a, b string) bool {
-	plain := func(text string) string {
-		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(text))
-	}
-	return plain(a) == plain(b) || spelling.Closest(a, []string{b}) != ""
+	return plainWord(a) == plainWord(b) || spelling.Closest(a, []string{b}) != ""
 }
 
 // longName is how long the last part of a key has to be to be taken for one of ours under another prefix.

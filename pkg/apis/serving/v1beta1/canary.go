@@ -273,9 +273,12 @@ func (q *CanaryQuery) validate(at *field.Path) field.ErrorList {
 	case q.Min != nil && q.Max != nil && *q.Min > *q.Max:
 		faults = append(faults, field.Invalid(at.Child("min"), *q.Min, fmt.Sprintf("must not be greater than max, which is %v; swap them", *q.Max)))
 	}
-	for name, bound := range map[string]*float64{"min": q.Min, "max": q.Max} {
-		if bound != nil && (math.IsNaN(*bound) || math.IsInf(*bound, 0)) {
-			faults = append(faults, field.Invalid(at.Child(name), *bound, "must be a number"))
+	for _, bound := range []struct {
+		name  string
+		value *float64
+	}{{"min", q.Min}, {"max", q.Max}} {
+		if bound.value != nil && (math.IsNaN(*bound.value) || math.IsInf(*bound.value, 0)) {
+			faults = append(faults, field.Invalid(at.Child(bound.name), *bound.value, "must be a number"))
 		}
 	}
 	return faults
