@@ -39,7 +39,8 @@ type Options struct {
 	Folder string
 	// ImagePrefix and ImageTag take the places of kserve-go and latest in the names of our own images, in settings and runtimes too.
 	ImagePrefix, ImageTag string
-	// MinimalKinds installs our kinds without their schemas: smaller by far, but the API server then checks no field of an object.
+	// MinimalKinds installs our kinds with no more of their schemas than our own fields and rules: smaller by far, but of everything else,
+	// and of names that are not known, the API server then says nothing.
 	MinimalKinds bool
 }
 
