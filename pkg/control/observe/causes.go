@@ -4,6 +4,8 @@
 package observe
 
 import (
+	"slices"
+
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/rollout"
@@ -27,6 +29,7 @@ const (
 	onComponents = "components"
 	onIngress    = "IngressReady"
 	onCanaries   = "CanaryPredictorReady"
+	onImages     = "OciImageVolumeCompatible"
 	onAll        = "all"
 )
 
@@ -37,7 +40,7 @@ const (
 
 // Causes are all reasons that this package gives, what explains most first.
 func Causes() []Cause {
-	return append(append(append(podCauses(), planCauses()...), routeCauses()...), canaryCauses()...)
+	return slices.Concat(podCauses(), planCauses(), routeCauses(), canaryCauses(), imageCauses())
 }
 
 // podCauses are those that pods and their workloads show.
@@ -112,6 +115,16 @@ func canaryCauses() []Cause {
 	}
 }
 
+// imageCauses are those of clusters that are too old to mount model images.
+func imageCauses() []Cause {
+	const help = "update the cluster, or set `storageInitializer.ociModelMode` to `modelcar`"
+	return []Cause{
+		{servingv1beta1.ReasonImageVolumeUnsupported, onImages, "Kubernetes before 1.31 has no image volumes", "", help},
+		{servingv1beta1.ReasonImageVolumeSubPathUnsupported, onImages, "Kubernetes before 1.33 cannot mount a folder of an image volume", "", help},
+		{servingv1beta1.ReasonImageVolumeAlpha, onImages, "Kubernetes before 1.35 has image volumes only where a feature gate is on", "", "switch `ImageVolume` on, or as above"},
+	}
+}
+
 // Condition is a type of condition, in words for people.
 type Condition struct {
 	Type     serving.ConditionType
@@ -129,6 +142,7 @@ func Conditions() []Condition {
 		{servingv1beta1.ExplainerReady, "Info", "the same of the explainer"},
 		{servingv1beta1.LatestDeploymentReady, "Info", "Standard mode: there, and False, only while an older version serves because the latest change failed. Knative mode: every configuration is ready"},
 		{servingv1beta1.CanaryPredictorReady, "Info", "each canary predictor has a pod that serves; it does not count for `Ready`"},
+		{servingv1beta1.OCIImageVolumeCompatible, "Info", "never: it is there, and False, only while the operator mounts model images as volumes and the cluster is too old for that. Nothing depends on it"},
 		{servingv1beta1.Stopped, "Info", "annotation `serving.kserve.io/stop` is true"},
 		{servingv1beta1.PredictorRouteReady, "Info", "Knative mode: what the predictor's Knative Service says"},
 		{servingv1beta1.PredictorConfigurationReady, "Info", "the same"},
