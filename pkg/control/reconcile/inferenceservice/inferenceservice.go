@@ -258,7 +258,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		a.outcome.Children.Add(o)
 	}
 	a.judge()
-	a.watched = a.plan.Mode == serving.Standard && len(a.outcome.Errors) == 0 && len(w.Unlisted) == 0 && len(a.outcome.Children.ConfigMaps) == 0 &&
+	a.watched = sameCanaries(a.plan, a.outcome.Children) && a.plan.Mode == serving.Standard && len(a.outcome.Errors) == 0 && len(w.Unlisted) == 0 && len(a.outcome.Children.ConfigMaps) == 0 &&
 		snap.ServiceAccounts == nil && st.Storage.CABundleConfigMap == "" && len(a.verdicts.states) == 0
 	return a
 }

@@ -52,6 +52,18 @@ func (s *settled) forget(uid types.UID) {
 	delete(s.by, uid)
 }
 
+// sameCanaries says that no canary has become able to serve by what a pass has made. One whose Service was gone is: the pass decided on the
+// routes without it, and the next has to decide with it.
+func sameCanaries(p *plan.Plan, children *plan.Children) bool {
+	for _, c := range p.Canaries() {
+		d := children.Deployment(c.Name)
+		if !c.Canary.Ready && children.Service(c.Name) != nil && d != nil && d.Status.AvailableReplicas > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // surroundings are what a pass decides from, beside the service and its children.
 type surroundings struct {
 	settings    *settings.Settings

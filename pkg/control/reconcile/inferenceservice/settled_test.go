@@ -123,6 +123,15 @@ func TestWhatIsReadWithoutAWatchIsReadEachTime(t *testing.T) {
 	require.True(t, w.looked(t), "service accounts and secrets are not watched")
 }
 
+func TestACanaryWhoseServiceWasDeletedIsLedToAgain(t *testing.T) {
+	w := newCanaryWorld(t, "", func(svc *servingv1beta1.InferenceService) { svc.Spec.Canary[0].TrafficPercent = 20 })
+	require.False(t, w.looked(t), "all is as wanted")
+	require.NoError(t, w.client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m-v2-predictor"}}))
+	require.True(t, w.looked(t))
+	require.True(t, w.looked(t), "the pass that made the Service again decided without it")
+	require.False(t, w.looked(t))
+}
+
 // behind is a cache that has not seen the last write of a service.
 type behind struct {
 	client.Client
