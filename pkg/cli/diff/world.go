@@ -24,6 +24,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -261,20 +262,21 @@ func (r *reading) get(ctx context.Context, resource, namespace, name string) err
 	return r.take(u)
 }
 
-// credentials reads service accounts and their secrets for the services whose pod templates hold the credentials themselves: those with
-// several storage URIs. All others get them when a pod is admitted.
+// credentials reads service accounts and their secrets for the services whose pod templates hold the credentials themselves. All others get
+// them when a pod is admitted.
 func (r *reading) credentials(ctx context.Context) error {
+	st := r.settings()
 	for _, one := range slices.Clone(r.objects) {
 		s, ok := one.Value.(*servingv1beta1.InferenceService)
 		if !ok {
 			continue
 		}
-		accounts := accountsOf(&s.Spec)
-		if len(accounts) == 0 {
+		draws := resolve.DrawsOf(s, st)
+		if len(draws.ServiceAccounts) == 0 {
 			continue
 		}
-		secrets := []string{s.Annotations[settings.Defaults().Credentials.StorageSecretAnnotation], settings.Defaults().Credentials.StorageSpecSecret}
-		for _, name := range accounts {
+		secrets := draws.Secrets
+		for _, name := range draws.ServiceAccounts {
 			if err := r.get(ctx, "serviceaccounts", one.Namespace, name); err != nil {
 				return err
 			}
@@ -298,24 +300,15 @@ func (r *reading) credentials(ctx context.Context) error {
 	return nil
 }
 
-// accountsOf are the service accounts of the components with several storage URIs.
-func accountsOf(spec *servingv1beta1.InferenceServiceSpec) []string {
-	var found []string
-	add := func(uris []servingv1beta1.StorageURI, pod *servingv1beta1.PodSpec) {
-		if len(uris) > 0 {
-			found = append(found, cmp.Or(pod.ServiceAccountName, "default"))
+// settings are the operator's as far as they were read; what is wrong with them is told when everything has been.
+func (r *reading) settings() *settings.Settings {
+	st := settings.Defaults()
+	for _, o := range r.objects {
+		if cm, ok := o.Value.(*corev1.ConfigMap); ok && o.Name == settings.ConfigMapName {
+			if parsed, err := settings.Parse(cm.Data); err == nil {
+				st = parsed
+			}
 		}
 	}
-	add(spec.Predictor.StorageURIs, &spec.Predictor.PodSpec)
-	for i := range spec.Canary {
-		add(spec.Canary[i].Predictor.StorageURIs, &spec.Canary[i].Predictor.PodSpec)
-	}
-	if t := spec.Transformer; t != nil {
-		add(t.StorageURIs, &t.PodSpec)
-	}
-	if e := spec.Explainer; e != nil {
-		add(e.StorageURIs, &e.PodSpec)
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	return st
 }

@@ -24,6 +24,7 @@ import (
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -72,19 +73,19 @@ func (g *Gatherer) Definitions(ctx context.Context, namespace string) (*Definiti
 
 // Service reads what the plan of one service is made from. The service has its defaults; the children are those it has now.
 func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceService, st *settings.Settings, children *plan.Children) (*plan.Snapshot, error) {
-	around, err := g.Definitions(ctx, svc.Namespace)
+	definitions, err := g.Definitions(ctx, svc.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children), Runtimes: around.Runtimes, ClusterRuntimes: around.ClusterRuntimes}
-	if wanted := credentials(svc, st); wanted != nil {
-		around, err := Surroundings(ctx, g.Live, *wanted)
+	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children), Runtimes: definitions.Runtimes, ClusterRuntimes: definitions.ClusterRuntimes}
+	if draws := resolve.DrawsOf(svc, st); len(draws.ServiceAccounts) > 0 {
+		around, err := Surroundings(ctx, g.Live, Names{Namespace: svc.Namespace, ServiceAccounts: draws.ServiceAccounts, Secrets: draws.Secrets})
 		if err != nil {
 			return nil, err
 		}
 		snap.Surroundings = *around
 	}
-	snap.StorageContainers = around.StorageContainers
+	snap.StorageContainers = definitions.StorageContainers
 	snap.NoVirtualServices = !g.Kinds.Has(plan.VirtualService.GroupKind())
 	if g.Kinds.Has(plan.KnativeService.GroupKind()) {
 		if err := g.readKnative(ctx, snap); err != nil {
@@ -106,47 +107,6 @@ func readyCanaries(svc *servingv1beta1.InferenceService, children *plan.Children
 		}
 	}
 	return ready
-}
-
-// credentials names what the pod templates draw on, or nil: only spec.storageUris are fetched by an init container of the template itself,
-// everything else gets its credentials when a pod is admitted.
-func credentials(svc *servingv1beta1.InferenceService, st *settings.Settings) *Names {
-	n := &Names{Namespace: svc.Namespace}
-	found := false
-	add := func(uris []servingv1beta1.StorageURI, pod *servingv1beta1.PodSpec, annotations map[string]string) {
-		if len(uris) == 0 {
-			return
-		}
-		found = true
-		account := pod.ServiceAccountName
-		if account == "" {
-			account = "default"
-		}
-		n.ServiceAccounts = append(n.ServiceAccounts, account)
-		for _, from := range []map[string]string{svc.Annotations, annotations} {
-			if secret := from[st.Credentials.StorageSecretAnnotation]; secret != "" {
-				n.Secrets = append(n.Secrets, secret)
-			}
-		}
-		n.Secrets = append(n.Secrets, st.Credentials.StorageSpecSecret)
-	}
-	predictor := func(p *servingv1beta1.PredictorSpec) { add(p.StorageURIs, &p.PodSpec, p.Annotations) }
-	predictor(&svc.Spec.Predictor)
-	for i := range svc.Spec.Canary {
-		predictor(&svc.Spec.Canary[i].Predictor)
-	}
-	if t := svc.Spec.Transformer; t != nil {
-		add(t.StorageURIs, &t.PodSpec, t.Annotations)
-	}
-	if e := svc.Spec.Explainer; e != nil {
-		add(e.StorageURIs, &e.PodSpec, e.Annotations)
-	}
-	if !found {
-		return nil
-	}
-	slices.Sort(n.ServiceAccounts)
-	n.ServiceAccounts = slices.Compact(n.ServiceAccounts)
-	return n
 }
 
 // knative remembers Knative's settings for a while: they change about never, and are not ours to watch.

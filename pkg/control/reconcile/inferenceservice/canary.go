@@ -214,8 +214,9 @@ func (r *Reconciler) gatherService(ctx context.Context, svc *servingv1beta1.Infe
 	without := svc.DeepCopy()
 	var faults map[int]*plan.Blocked
 	for i := range without.Spec.Canary {
-		if p := &without.Spec.Canary[i].Predictor; len(p.StorageURIs) > 0 {
-			p.StorageURIs = nil
+		p := &without.Spec.Canary[i].Predictor
+		if len(p.StorageURIs) > 0 || p.ServiceAccountName != "" && len(svc.Spec.Predictor.StorageURIs) > 0 {
+			p.StorageURIs, p.ServiceAccountName = nil, ""
 			faults = withFault(faults, i, blocked.Reason, blocked.Message)
 		}
 	}

@@ -288,6 +288,33 @@ func TestACanaryThatCannotBeIsNotInTheWay(t *testing.T) {
 	})
 }
 
+func TestACanaryFetchesWithTheAccountOfTheStablePredictor(t *testing.T) {
+	svc := sklearn(func(s *servingv1beta1.InferenceService) {
+		s.Spec.Predictor.ServiceAccountName = "reader"
+		c := servingv1beta1.CanarySpec{TrafficPercent: 20}
+		c.Predictor.Name = "v2"
+		c.Predictor.Model = &servingv1beta1.ModelSpec{ModelFormat: servingv1beta1.ModelFormat{Name: "sklearn"}}
+		c.Predictor.StorageURIs = []servingv1beta1.StorageURI{{URI: "s3://b/m2"}}
+		s.Spec.Canary = []servingv1beta1.CanarySpec{c}
+	})
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "reader"}, Secrets: []corev1.ObjectReference{{Name: "keys"}}}
+	keys := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "keys"}, Data: map[string][]byte{
+		"AWS_ACCESS_KEY_ID": []byte("a"), "AWS_SECRET_ACCESS_KEY": []byte("b"),
+	}}
+	w := newWorld(t, svc, account, keys)
+	w.pass(t)
+	d := &appsv1.Deployment{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m-v2-predictor"}, d))
+	require.Len(t, d.Spec.Template.Spec.InitContainers, 1)
+	var from []string
+	for _, v := range d.Spec.Template.Spec.InitContainers[0].Env {
+		if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+			from = append(from, v.ValueFrom.SecretKeyRef.Name+"/"+v.Name)
+		}
+	}
+	require.Equal(t, []string{"keys/AWS_ACCESS_KEY_ID", "keys/AWS_SECRET_ACCESS_KEY"}, from)
+}
+
 func shippedConfig(t *testing.T) *corev1.ConfigMap {
 	t.Helper()
 	cm := &corev1.ConfigMap{}
