@@ -78,7 +78,7 @@ cluster-binary:
 	@test -n "$${KSERVE_CLUSTER_BINARY:-}" || $(MAKE) --no-print-directory local-cluster >/dev/null
 
 # One look-up for a whole target, so that it works with one binary also while sources change.
-WITH_CLUSTER_BINARY = export KSERVE_CLUSTER_BINARY="$${KSERVE_CLUSTER_BINARY:-$$(go run ./pkg/cli/cluster/binary/cmd 2>/dev/null)}";
+WITH_CLUSTER_BINARY = export KSERVE_CLUSTER_BINARY="$${KSERVE_CLUSTER_BINARY:-$$(go run ./pkg/cli/cluster/binary/cmd/local-cluster 2>/dev/null)}";
 
 .PHONY: test-cluster
 test-cluster: test-cluster-binaries ## InferenceServices on a cluster of this machine, from kubectl apply to answers, failures and what is left: CLUSTER_TESTS chooses

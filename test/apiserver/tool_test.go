@@ -79,10 +79,10 @@ func TestDiffOfWhatTheControllerMadeIsEmptyAndWritesNothing(t *testing.T) {
 	_, _, code = w.kserve("diff", "-n", w.ns, "-f", file, "--exit-code")
 	require.Equal(t, exit.Failed, code)
 
-	fresh := bytes.Replace(text, []byte("name: m\n"), []byte("name: n\n"), 1)
+	fresh := bytes.Replace(text, []byte("name: m\n"), []byte("name: fresh\n"), 1)
 	require.NoError(t, os.WriteFile(file, fresh, 0o600))
 	s = w.differences("-f", file)
-	require.Equal(t, "n", s.Name)
+	require.Equal(t, "fresh", s.Name)
 	require.False(t, s.Restarts, "there is nothing to restart")
 	require.Len(t, s.Changes, 4)
 	for _, c := range s.Changes {

@@ -72,7 +72,7 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 			found.add(Change{Verb: Fail, Kind: gvk.Kind, Name: want.GetName(), Message: fmt.Sprintf("the cluster does not have %s: %s", optional.CRD, optional.Install)})
 			continue
 		}
-		c, err := w.object(ctx, want, there)
+		c, err := w.object(ctx, &p.Owner, want, there)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (w *world) resource(gvk schema.GroupVersionKind, namespace string) dynamic.
 }
 
 // object asks the API server what an object would become.
-func (w *world) object(ctx context.Context, want plan.Object, there *unstructured.Unstructured) (Change, error) {
+func (w *world) object(ctx context.Context, owner *plan.Owner, want plan.Object, there *unstructured.Unstructured) (Change, error) {
 	gvk := want.GetObjectKind().GroupVersionKind()
 	c := Change{Verb: Update, Kind: gvk.Kind, Name: want.GetName()}
 	if there == nil {
@@ -190,6 +190,11 @@ func (w *world) object(ctx context.Context, want plan.Object, there *unstructure
 	if there != nil {
 		if after, err = withoutFormer(there, after); err != nil {
 			return c, fmt.Errorf("compare %s %s: %w", gvk.Kind, want.GetName(), err)
+		}
+		for _, e := range there.GetManagedFields() {
+			if ours(e) && e.FieldsV1 != nil {
+				after.Object = plan.KeepInherited(after.Object, there.Object, e.FieldsV1.GetRawBytes(), owner.InheritedLabels(gvk.GroupKind()))
+			}
 		}
 		if !plan.MetadataKept(gvk.GroupKind()) && sameSpec(there, after) {
 			return Change{}, nil

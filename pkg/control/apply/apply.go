@@ -233,7 +233,7 @@ func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 
 // keep decides whether an object that is there and ours has to be written.
 func (p *pass) keep(ctx context.Context, want *wish, there plan.Object) (plan.Object, error) {
-	v, err := p.memory.compare(p.w.Owner.UID, want, there)
+	v, err := p.memory.compare(p.w.Owner, want, there)
 	if err != nil {
 		return there, p.failed(VerbApply, want.Object, err)
 	}

@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 // pair is an object as it was applied, and as the API server then had it, with its managed fields (testdata/NAME: want.yaml, have.json).
@@ -371,7 +373,7 @@ func BenchmarkUnchanged(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if v, err := m.compare("owner", w, &have); v != same || err != nil {
+		if v, err := m.compare(&plan.Owner{UID: "owner"}, w, &have); v != same || err != nil {
 			b.Fatal(v, err)
 		}
 	}

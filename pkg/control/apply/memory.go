@@ -72,8 +72,8 @@ func bodyOf(o plan.Object) ([]byte, error) {
 }
 
 // compare looks whether an object has to be written.
-func (m *memory) compare(owner string, want *wish, there plan.Object) (verdict, error) {
-	known, ok := m.get(owner, keyOf(want.Object))
+func (m *memory) compare(owner *plan.Owner, want *wish, there plan.Object) (verdict, error) {
+	known, ok := m.get(owner.UID, keyOf(want.Object))
 	if ok && known.want == want.hash {
 		if !newer(there.GetResourceVersion(), known.version) {
 			return same, nil
@@ -94,7 +94,9 @@ func (m *memory) compare(owner string, want *wish, there plan.Object) (verdict, 
 	if err != nil {
 		return differs, err
 	}
-	return judge(wanted, have, ownFields(there), ruleOf(keyOf(want.Object).GroupKind)), nil
+	fields := ownFields(there)
+	wanted = plan.KeepInherited(wanted, have, fields, owner.InheritedLabels(keyOf(want.Object).GroupKind))
+	return judge(wanted, have, fields, ruleOf(keyOf(want.Object).GroupKind)), nil
 }
 
 // newer says that a version comes after another. Versions of one kind are numbers that grow.

@@ -239,6 +239,7 @@ func (p *pass) ask(ctx context.Context, want *wish, there plan.Object) (verdict,
 	if err != nil {
 		return differs, err
 	}
+	after = plan.KeepInherited(after, before, ownFields(there), p.w.Owner.InheritedLabels(keyOf(want.Object).GroupKind))
 	for _, part := range ruleOf(keyOf(want.Object).GroupKind).parts {
 		x, y := before[part], after[part]
 		if part == "metadata" {
