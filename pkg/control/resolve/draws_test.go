@@ -29,15 +29,18 @@ func TestWhatPodTemplatesDrawOn(t *testing.T) {
 		"a component may name a secret":            {`{predictor: {annotations: {theirs/secret: own}, storageUris: [{uri: s3://b/m}]}}`, []string{"default"}, []string{"of-service", "own", "spec"}},
 		"a canary has the account of the stable predictor": {
 			"{predictor: {serviceAccountName: a, model: {storageUri: s3://b/m}}, canary: [{predictor: {name: c, storageUris: [{uri: s3://b/n}]}}]}",
-			[]string{"a"}, []string{"of-service", "spec"},
+			[]string{"a"},
+			[]string{"of-service", "spec"},
 		},
 		"a canary has the sources of the stable predictor, and an account of its own": {
 			"{predictor: {serviceAccountName: a, storageUris: [{uri: s3://b/m}]}, canary: [{predictor: {name: c, serviceAccountName: b}}]}",
-			[]string{"a", "b"}, []string{"of-service", "spec"},
+			[]string{"a", "b"},
+			[]string{"of-service", "spec"},
 		},
 		"transformer and explainer have theirs": {
 			"{predictor: {model: {storageUri: s3://b/m}}, transformer: {serviceAccountName: t, storageUris: [{uri: s3://b/m}]}, explainer: {serviceAccountName: e, storageUris: [{uri: s3://b/m}]}}",
-			[]string{"e", "t"}, []string{"of-service", "spec"},
+			[]string{"e", "t"},
+			[]string{"of-service", "spec"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
