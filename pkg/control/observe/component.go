@@ -94,7 +94,7 @@ func (o *observer) deployment(c *plan.Component, name, app string) *part {
 		p.fact = fact{status: corev1.ConditionFalse, reason: ReasonNotCreated, message: "Deployment " + name + " does not exist yet"}
 		return p
 	}
-	p.pods = o.podsOf(serving.LabelApp, app)
+	p.pods = ofDeployment(o.podsOf(serving.LabelApp, app), name)
 	p.newest = newestOf(p.pods, d)
 	p.worst = o.worst(c, p.newest)
 	p.refused = refused(d)

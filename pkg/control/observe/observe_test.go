@@ -220,6 +220,45 @@ func TestFiguresThatChangeFromTryToTryAreNoChange(t *testing.T) {
 	require.NotEqual(t, first.Status, observe.Service(other).Status, "another exit code is news")
 }
 
+func TestPodsThatSomebodyElseMadeSayNothing(t *testing.T) {
+	raw, err := os.ReadFile("testdata/cases/server-crashes/in.yaml")
+	require.NoError(t, err)
+	none := read(t, raw)
+	require.NotEmpty(t, none.Pods)
+	with := observe.Service(none)
+	none.Pods = nil
+	without := observe.Service(none)
+	require.NotEqual(t, with.Status, without.Status, "its own pods do")
+	beside := read(t, raw)
+	byHand := beside.Pods[0].DeepCopy()
+	delete(byHand.Labels, "pod-template-hash")
+	byHand.Name, byHand.CreationTimestamp = "by-hand", metav1.NewTime(beside.Now.Time)
+	byHand.Status = corev1.PodStatus{Phase: corev1.PodFailed, Message: "forged"}
+	beside.Pods = append(beside.Pods, *byHand)
+	require.Equal(t, with.Status, observe.Service(beside).Status, "a pod made by hand beside them")
+	for sentence, change := range map[string]func(*corev1.Pod){
+		"a pod of a Job":                func(p *corev1.Pod) { p.OwnerReferences = controller("Job", "j") },
+		"a pod of another's ReplicaSet": func(p *corev1.Pod) { p.OwnerReferences = controller("ReplicaSet", "other-1") },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			in := read(t, raw)
+			for i := range in.Pods {
+				change(&in.Pods[i])
+			}
+			require.Equal(t, without.Status, observe.Service(in).Status)
+		})
+	}
+	own := read(t, raw)
+	for i := range own.Pods {
+		own.Pods[i].OwnerReferences = controller("ReplicaSet", "m-predictor-"+own.Pods[i].Labels["pod-template-hash"])
+	}
+	require.Equal(t, with.Status, observe.Service(own).Status)
+}
+
+func controller(kind, name string) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: "u", Controller: new(true)}}
+}
+
 func TestAServiceThatIsGoingIsLeftAsItIs(t *testing.T) {
 	raw, err := os.ReadFile("testdata/cases/served-unchanged/in.yaml")
 	require.NoError(t, err)

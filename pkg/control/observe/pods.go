@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -22,6 +23,16 @@ const templateHash = appsv1.DefaultDeploymentUniqueLabelKey
 func sorted(pods []*corev1.Pod) []*corev1.Pod {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return pods
+}
+
+// ofDeployment leaves out what has the labels of a Deployment's pods and is none of them: a pod that another controller made, or that somebody
+// made by hand beside those of the Deployment. It says nothing about the service.
+func ofDeployment(pods []*corev1.Pod, deployment string) []*corev1.Pod {
+	hashed := slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.Labels[templateHash] != "" })
+	return slices.DeleteFunc(pods, func(p *corev1.Pod) bool {
+		by := metav1.GetControllerOfNoCopy(p)
+		return hashed && p.Labels[templateHash] == "" || by != nil && (by.Kind != "ReplicaSet" || !strings.HasPrefix(by.Name, deployment+"-"))
+	})
 }
 
 // newestOf are the pods of the Deployment's latest template. The Deployment names its latest ReplicaSet in its Progressing condition;
