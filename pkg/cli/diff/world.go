@@ -271,12 +271,12 @@ func (r *reading) credentials(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		draws := resolve.DrawsOf(s, st)
-		if len(draws.ServiceAccounts) == 0 {
+		names := resolve.CredentialsOf(s, st)
+		if len(names.ServiceAccounts) == 0 {
 			continue
 		}
-		secrets := draws.Secrets
-		for _, name := range draws.ServiceAccounts {
+		secrets := names.Secrets
+		for _, name := range names.ServiceAccounts {
 			if err := r.get(ctx, "serviceaccounts", one.Namespace, name); err != nil {
 				return err
 			}

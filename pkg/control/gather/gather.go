@@ -78,8 +78,8 @@ func (g *Gatherer) Service(ctx context.Context, svc *servingv1beta1.InferenceSer
 		return nil, err
 	}
 	snap := &plan.Snapshot{Service: svc, ReadyCanaries: readyCanaries(svc, children), Runtimes: definitions.Runtimes, ClusterRuntimes: definitions.ClusterRuntimes}
-	if draws := resolve.DrawsOf(svc, st); len(draws.ServiceAccounts) > 0 {
-		around, err := Surroundings(ctx, g.Live, Names{Namespace: svc.Namespace, ServiceAccounts: draws.ServiceAccounts, Secrets: draws.Secrets})
+	if from := resolve.CredentialsOf(svc, st); len(from.ServiceAccounts) > 0 {
+		around, err := Surroundings(ctx, g.Live, Names{Namespace: svc.Namespace, ServiceAccounts: from.ServiceAccounts, Secrets: from.Secrets})
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-func TestWhatPodTemplatesDrawOn(t *testing.T) {
+func TestWhereTheCredentialsOfPodTemplatesAre(t *testing.T) {
 	st := settings.Defaults()
 	st.Credentials.StorageSpecSecret, st.Credentials.StorageSecretAnnotation = "spec", "theirs/secret"
 	for sentence, c := range map[string]struct {
@@ -47,7 +47,7 @@ func TestWhatPodTemplatesDrawOn(t *testing.T) {
 			svc := &servingv1beta1.InferenceService{}
 			svc.Annotations = map[string]string{"theirs/secret": "of-service"}
 			require.NoError(t, yaml.UnmarshalStrict([]byte(c.service), &svc.Spec))
-			got := resolve.DrawsOf(svc, st)
+			got := resolve.CredentialsOf(svc, st)
 			require.Equal(t, c.accounts, got.ServiceAccounts)
 			require.Equal(t, c.secrets, got.Secrets)
 		})

@@ -11,20 +11,20 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
-// Draws are the names of the service accounts that the pod templates of a service take credentials from, and of secrets beside those that
-// the accounts list. Nothing is drawn on where there is no account: only spec.storageUris are fetched by an init container of the template
+// Credentials are the names of the service accounts that the pod templates of a service take credentials from, and of secrets beside those that
+// the accounts list. There are none where there is no account: only spec.storageUris are fetched by an init container of the template
 // itself, everything else gets its credentials when a pod is admitted.
-type Draws struct{ ServiceAccounts, Secrets []string }
+type Credentials struct{ ServiceAccounts, Secrets []string }
 
-// DrawsOf reads them in a service. A canary has from the stable predictor what it does not say itself (overlay).
-func DrawsOf(svc *servingv1beta1.InferenceService, st *settings.Settings) Draws {
-	var d Draws
+// CredentialsOf reads them in a service. A canary has from the stable predictor what it does not say itself (overlay).
+func CredentialsOf(svc *servingv1beta1.InferenceService, st *settings.Settings) Credentials {
+	var c Credentials
 	add := func(account string, annotations ...map[string]string) {
-		d.ServiceAccounts = append(d.ServiceAccounts, cmp.Or(account, "default"))
+		c.ServiceAccounts = append(c.ServiceAccounts, cmp.Or(account, "default"))
 		for _, from := range append(annotations, svc.Annotations) {
-			d.Secrets = append(d.Secrets, from[st.Credentials.StorageSecretAnnotation])
+			c.Secrets = append(c.Secrets, from[st.Credentials.StorageSecretAnnotation])
 		}
-		d.Secrets = append(d.Secrets, st.Credentials.StorageSpecSecret)
+		c.Secrets = append(c.Secrets, st.Credentials.StorageSpecSecret)
 	}
 	stable := &svc.Spec.Predictor
 	if len(stable.StorageURIs) > 0 {
@@ -41,8 +41,8 @@ func DrawsOf(svc *servingv1beta1.InferenceService, st *settings.Settings) Draws 
 	if e := svc.Spec.Explainer; e != nil && len(e.StorageURIs) > 0 {
 		add(e.ServiceAccountName, e.Annotations)
 	}
-	d.ServiceAccounts, d.Secrets = distinct(d.ServiceAccounts), distinct(d.Secrets)
-	return d
+	c.ServiceAccounts, c.Secrets = distinct(c.ServiceAccounts), distinct(c.Secrets)
+	return c
 }
 
 // distinct are the names in a list, sorted.
