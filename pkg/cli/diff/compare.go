@@ -98,7 +98,9 @@ func (w *world) plan(s offline.Service, have family, kinds map[schema.GroupKind]
 	snap.ReadyCanaries = map[string]bool{}
 	for i := range s.Defaulted.Spec.Canary {
 		name := s.Defaulted.Spec.Canary[i].Predictor.Name
-		if d := have[objectKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, names.Predictor(s.Object.Name, name)}]; d != nil {
+		workload := names.Predictor(s.Object.Name, name)
+		d, service := have[objectKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, workload}], have[objectKey{schema.GroupKind{Kind: "Service"}, workload}]
+		if d != nil && d.GetDeletionTimestamp() == nil && service != nil && service.GetDeletionTimestamp() == nil {
 			available, _, _ := unstructured.NestedInt64(d.Object, "status", "availableReplicas") // what is not there is 0
 			snap.ReadyCanaries[name] = available > 0
 		}

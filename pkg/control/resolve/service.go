@@ -95,7 +95,7 @@ func (r *resolver) decide(d plan.Decision) {
 func (r *resolver) mode() error {
 	ready := r.svc.Status.Condition(serving.ConditionReady)
 	r.plan.Frozen = r.svc.Annotations[serving.AnnotationDisableAutoUpdate] == "true" && ready != nil && ready.Status == corev1.ConditionTrue
-	r.plan.Stopped = strings.EqualFold(r.svc.Annotations[serving.AnnotationStop], "true")
+	r.plan.Stopped = r.svc.IsStopped()
 	d := plan.Decision{Subject: plan.SubjectMode}
 	text, annotated := r.svc.Annotations[serving.AnnotationDeploymentMode]
 	wanted, known := serving.ParseDeploymentMode(text)

@@ -121,6 +121,11 @@ func (s *InferenceService) Mode(fallback serving.DeploymentMode) serving.Deploym
 	return fallback
 }
 
+// IsStopped reports whether the service is to have nothing (serving.AnnotationStop).
+func (s *InferenceService) IsStopped() bool {
+	return strings.EqualFold(s.Annotations[serving.AnnotationStop], "true")
+}
+
 // metadata checks name and annotations, and what they decide for the rest.
 func (v *validator) metadata() {
 	s := v.service

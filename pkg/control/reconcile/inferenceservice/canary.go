@@ -78,7 +78,7 @@ func (m *remembered) set(uid types.UID, v *verdicts) {
 // operator are none of what a person changes.
 func (r *Reconciler) judge(svc *servingv1beta1.InferenceService, snap *plan.Snapshot, st *settings.Settings) *verdicts {
 	v := &verdicts{states: map[string]*rollout.State{}, judged: map[string]time.Time{}}
-	if len(svc.Spec.Canary) == 0 || svc.Mode(st.Deploy.DefaultMode) != serving.Standard || strings.EqualFold(svc.Annotations[serving.AnnotationStop], "true") {
+	if len(svc.Spec.Canary) == 0 || svc.Mode(st.Deploy.DefaultMode) != serving.Standard || svc.IsStopped() {
 		return v
 	}
 	analysis, faults := svc.CanaryAnalysis()
