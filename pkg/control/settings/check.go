@@ -6,6 +6,8 @@ package settings
 import (
 	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -46,14 +48,15 @@ func (c *checker) check(s *Settings) {
 	}
 	c.bound("$.deploymentRolloutStrategy.defaultRollout.maxSurge", s.Deploy.Rollout.Default.MaxSurge)
 	c.bound("$.deploymentRolloutStrategy.defaultRollout.maxUnavailable", s.Deploy.Rollout.Default.MaxUnavailable)
+	c.rollout(s.Deploy.Rollout.Default.MaxSurge, s.Deploy.Rollout.Default.MaxUnavailable)
 	c.boolean("metricsAggregator", "$.enableMetricAggregation", s.Metrics.Aggregation)
 	c.boolean("metricsAggregator", "$.enablePrometheusScraping", s.Metrics.Scraping)
 	c.resources("inferenceService", s.Service.Resource)
 	c.resources("opentelemetryCollector", s.OpenTelemetry.CollectorLimits)
 	c.number("batcher", "$.maxBatchSize", s.Batcher.MaxBatchSize)
 	c.number("batcher", "$.maxLatency", s.Batcher.MaxLatency)
-	c.number("autoscaler", "$.scaleUpStabilizationWindowSeconds", s.Autoscaler.ScaleUpStabilization)
-	c.number("autoscaler", "$.scaleDownStabilizationWindowSeconds", s.Autoscaler.ScaleDownStabilization)
+	c.window("$.scaleUpStabilizationWindowSeconds", s.Autoscaler.ScaleUpStabilization)
+	c.window("$.scaleDownStabilizationWindowSeconds", s.Autoscaler.ScaleDownStabilization)
 	c.canaryAnalysis(s.CanaryAnalysis)
 	switch s.Router.ImagePullPolicy {
 	case "", "Always", "IfNotPresent", "Never":
@@ -120,6 +123,23 @@ func (c *checker) canaryAnalysis(a CanaryAnalysis) {
 	if a.TimeoutSeconds < 1 || a.TimeoutSeconds > 60 {
 		c.fault("canaryAnalysis", "$.timeoutSeconds", "must be between 1 and 60, is %d", a.TimeoutSeconds)
 	}
+	known := []string{"$(namespace)", "$(service)", "$(canary)", "$(window)"}
+	c.query("$.successRateQuery", a.SuccessRateQuery, known)
+	c.query("$.latencyQuery", a.LatencyQuery, append(known, "$(quantile)"))
+}
+
+var placeholder = regexp.MustCompile(`\$\([^()]*\)`)
+
+// query is PromQL that a server could only refuse where a word between $( and ) is none that is filled in.
+func (c *checker) query(path, text string, known []string) {
+	if strings.TrimSpace(text) == "" {
+		c.fault("canaryAnalysis", path, "must be a query in PromQL; remove it for the default")
+	}
+	for _, word := range placeholder.FindAllString(text, -1) {
+		if !slices.Contains(known, word) {
+			c.fault("canaryAnalysis", path, "%s is no placeholder; use %s", word, strings.Join(known, ", "))
+		}
+	}
 }
 
 func (c *checker) sidecar(key string, s Sidecar) {
@@ -175,6 +195,34 @@ func (c *checker) bound(path, text string) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 	if err != nil || n < 0 {
 		c.fault("deploy", path, "must be a number or a percentage such as 25%%, is %q", text)
+	}
+}
+
+// rollout finds what no Deployment could be made with.
+func (c *checker) rollout(surge, unavailable string) {
+	const path = "$.deploymentRolloutStrategy.defaultRollout.maxUnavailable"
+	number := func(text string) int {
+		n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	switch {
+	case number(surge) == 0 && number(unavailable) == 0:
+		c.fault("deploy", path, "must not be 0 beside a maxSurge of 0: no pod could ever be replaced")
+	case strings.HasSuffix(unavailable, "%") && number(unavailable) > 100:
+		c.fault("deploy", path, "must not be above 100%%, is %q", unavailable)
+	}
+}
+
+// maxWindow is the longest window that an autoscaler may have.
+const maxWindow = 3600
+
+func (c *checker) window(path, text string) {
+	c.number("autoscaler", path, text)
+	if n, err := strconv.Atoi(text); err == nil && n > maxWindow {
+		c.fault("autoscaler", path, "must be at most %d, is %d", maxWindow, n)
 	}
 }
 

@@ -174,3 +174,27 @@ func FuzzParse(f *testing.F) {
 		require.NotEqual(t, s == nil, err == nil)
 	})
 }
+
+// What the API server would refuse in the objects of every service, and what a server would refuse in every query, is refused here once.
+func TestSettingsThatNoObjectCouldBeMadeWith(t *testing.T) {
+	cases := map[string]struct{ key, text, says string }{
+		"nothing may be missing and nothing more": {"deploy", `{"defaultDeploymentMode":"Standard","deploymentRolloutStrategy":{"defaultRollout":{"maxSurge":"0","maxUnavailable":"0%"}}}`, "maxUnavailable: must not be 0 beside a maxSurge of 0"},
+		"more than all may be missing":            {"deploy", `{"defaultDeploymentMode":"Standard","deploymentRolloutStrategy":{"defaultRollout":{"maxSurge":"1","maxUnavailable":"101%"}}}`, `maxUnavailable: must not be above 100%, is "101%"`},
+		"a window of more than an hour":           {"autoscaler", `{"scaleDownStabilizationWindowSeconds":"3601"}`, "$.scaleDownStabilizationWindowSeconds: must be at most 3600, is 3601"},
+		"an unknown placeholder":                  {"canaryAnalysis", `{"successRateQuery":"up{x=\"$(pod)\"}"}`, "$.successRateQuery: $(pod) is no placeholder; use $(namespace), $(service), $(canary), $(window)"},
+		"a placeholder of the other query":        {"canaryAnalysis", `{"successRateQuery":"up > $(quantile)"}`, "$(quantile) is no placeholder"},
+		"an empty query":                          {"canaryAnalysis", `{"latencyQuery":" "}`, "$.latencyQuery: must be a query in PromQL"},
+		"all of it right":                         {"canaryAnalysis", `{"latencyQuery":"histogram_quantile($(quantile), x{n=\"$(namespace)\",s=\"$(service)\",c=\"$(canary)\"}[$(window)])"}`, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := settings.Parse(map[string]string{c.key: c.text})
+			if c.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}
