@@ -226,7 +226,7 @@ func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
 		return p.write(ctx, w, nil)
 	}
 	if there.GetDeletionTimestamp() != nil {
-		return there, &plan.Waiting{Reason: ReasonWaiting, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}
+		return there, &plan.Waiting{Reason: ReasonWaiting, Object: k.name, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}
 	}
 	return p.keep(ctx, w, there)
 }

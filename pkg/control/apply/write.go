@@ -58,7 +58,7 @@ func (p *pass) clash(want, there plan.Object, ref *metav1.OwnerReference) error 
 	owner := p.w.Owner
 	if ref != nil && ref.Kind == owner.Kind && ref.Name == owner.Name {
 		return &plan.Waiting{
-			Reason:  ReasonWaiting,
+			Reason: ReasonWaiting, Object: name,
 			Message: fmt.Sprintf("%s %s belongs to an earlier %s of this name and is about to be deleted", kind, name, owner.Kind), After: retryDeleted,
 		}
 	}

@@ -60,6 +60,8 @@ type Waiting struct { //nolint:errname // as Blocked
 	Reason  string
 	Message string
 	After   time.Duration
+	// Object is the name of the one object that is waited for; empty where there is none.
+	Object string `json:",omitempty"`
 }
 
 func (w *Waiting) Error() string { return w.Reason + ": " + w.Message }

@@ -262,6 +262,7 @@ func canaryOf(p *plan.Plan, err error) string {
 	name := ""
 	var failed *apply.Error
 	var blocked *plan.Blocked
+	var waiting *plan.Waiting
 	switch {
 	case errors.As(err, &failed):
 		if failed.Kind != "HTTPRoute" && failed.Kind != "Ingress" {
@@ -269,6 +270,8 @@ func canaryOf(p *plan.Plan, err error) string {
 		}
 	case errors.As(err, &blocked):
 		name = blocked.Object
+	case errors.As(err, &waiting):
+		name = waiting.Object
 	}
 	for _, c := range p.Canaries() {
 		if c.Name == name {

@@ -264,6 +264,20 @@ func TestACanaryThatCannotBeIsNotInTheWay(t *testing.T) {
 		require.Contains(t, w.canary(t).Message, "m-v2-predictor")
 		require.Equal(t, corev1.ConditionFalse, w.service(t).Status.Condition(servingv1beta1.CanaryPredictorReady).Status)
 	})
+	t.Run("because what it had before is still on its way out", func(t *testing.T) {
+		w := newCanaryWorld(t, "")
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m-v2-predictor"}, d))
+		d.Finalizers = []string{"somebody.example.com/waits"}
+		require.NoError(t, w.client.Update(t.Context(), d))
+		require.NoError(t, w.client.Delete(t.Context(), d))
+		res, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+		require.NoError(t, err)
+		require.NotZero(t, res.RequeueAfter)
+		w.stableIsReady(t)
+		require.Equal(t, "Waiting", w.canary(t).Reason)
+		require.Nil(t, w.service(t).Status.Condition(servingv1beta1.LatestDeploymentReady))
+	})
 	t.Run("because a name is taken: the Service of somebody else gets no requests", func(t *testing.T) {
 		svc := sklearn(func(s *servingv1beta1.InferenceService) {
 			c := servingv1beta1.CanarySpec{TrafficPercent: 20}
