@@ -97,6 +97,8 @@ type attempt struct {
 	canaries map[string]error
 	// soon says that somebody else was quicker, and that another look soon is worth it.
 	soon bool
+	// age of the service.
+	age time.Duration
 	// err is an error that is worth another attempt soon.
 	err error
 	// watched says that everything that was decided from is watched: as long as none of it changes, another pass would end like this one.
@@ -201,7 +203,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 	defer cancel()
 	defaulted := svc.DeepCopy()
 	defaulted.SetDefaults(st.ServiceDefaults())
-	a := &attempt{verdicts: &verdicts{}}
+	a := &attempt{verdicts: &verdicts{}, age: r.now().Sub(svc.CreationTimestamp.Time)}
 	snap, err := r.gatherService(ctx, defaulted, st, children)
 	watch.done(phaseGather)
 	var blocked *plan.Blocked
@@ -299,6 +301,7 @@ func (a *attempt) judge() {
 			}
 			continue
 		case errors.As(err, &waiting):
+			waiting.After = a.patient(waiting.After) // the status looks at it, too
 			a.retry = soonest(a.retry, waiting.After)
 		case apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
@@ -313,6 +316,13 @@ func (a *attempt) judge() {
 			a.failure = err
 		}
 	}
+}
+
+// patient makes the pause longer for what an older service waits for: an object of an earlier service of its name that is still there after
+// minutes is held by something, and its end is an event where it is watched.
+func (a *attempt) patient(pause time.Duration) time.Duration {
+	const share = 20
+	return max(pause, min(a.age/share, retryBlocked))
 }
 
 // wanted is what the applier has to know.

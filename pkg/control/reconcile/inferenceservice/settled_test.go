@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,25 @@ func TestWhatIsReadWithoutAWatchIsReadEachTime(t *testing.T) {
 	}))
 	require.True(t, w.looked(t))
 	require.True(t, w.looked(t), "service accounts and secrets are not watched")
+}
+
+func TestWhatStaysInTheWayIsLookedForLessAndLess(t *testing.T) {
+	w := newWorld(t, sklearn())
+	earlier := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m-predictor", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: servingv1beta1.SchemeGroupVersion.String(), Kind: servingv1beta1.InferenceServiceKind, Name: "m", UID: "earlier", Controller: new(true),
+	}}}}
+	require.NoError(t, w.client.Create(t.Context(), earlier))
+	earlier.Labels = map[string]string{"a": "b"}
+	require.NoError(t, w.client.Update(t.Context(), earlier), "only the client of tests begins with version 1")
+	for age, pause := range map[time.Duration]time.Duration{
+		0: 2 * time.Second, 30 * time.Second: 2 * time.Second, 10 * time.Minute: 30 * time.Second, 24 * time.Hour: time.Minute,
+	} {
+		made := w.service(t).CreationTimestamp.Time
+		w.Now = func() time.Time { return made.Add(age) }
+		result, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+		require.NoError(t, err)
+		require.Equal(t, pause, result.RequeueAfter, age)
+	}
 }
 
 func TestACanaryWhoseServiceWasDeletedIsLedToAgain(t *testing.T) {
