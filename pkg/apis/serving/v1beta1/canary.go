@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -114,11 +115,25 @@ func (s *InferenceService) CanaryAnalysis() (*CanaryAnalysis, field.ErrorList) {
 		return nil, field.ErrorList{field.Invalid(at, shortly(text), "is no analysis: "+yamlProblem(err)+
 			"; it may have interval, warmUp, failureLimit, successRate, latency, queries and steps")}
 	}
+	if !isOneDocument(text) {
+		return nil, field.ErrorList{field.Invalid(at, shortly(text), "must be one document of YAML or JSON; remove what follows the first")}
+	}
 	a.setDefaults()
 	if faults := a.validate(at); len(faults) > 0 {
 		return nil, faults
 	}
 	return a, nil
+}
+
+// isOneDocument says that there is nothing after the first document of a text, which the YAML library does not look at. As the value of a field,
+// indented, the text has no second document: what follows the first is then read with it, and gives another value or an error.
+func isOneDocument(text string) bool {
+	const field = "value"
+	text = strings.TrimPrefix(text, "---\n")
+	var first any
+	var whole map[string]any
+	indented := field + ":\n " + strings.ReplaceAll(text, "\n", "\n ")
+	return yaml.Unmarshal([]byte(text), &first) == nil && yaml.Unmarshal([]byte(indented), &whole) == nil && reflect.DeepEqual(first, whole[field])
 }
 
 // yamlProblem is what the YAML library says, on one line and without its own names for things.

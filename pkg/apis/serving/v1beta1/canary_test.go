@@ -56,6 +56,10 @@ func TestAnnotationsOfCanariesAreRefusedWithPathValueRuleAndFix(t *testing.T) {
 	}{
 		"no YAML":                      {analysis, "interval: [", "", []string{"is no analysis"}},
 		"a list":                       {analysis, "[]", "", []string{"is no analysis: it must be an object with fields, not array; it may have interval"}},
+		"a second document":            {analysis, "interval: 5s\n---\nbogus: 1", "", []string{"must be one document"}},
+		"a second list":                {analysis, "interval: 5s\n---\n[1]", "", []string{"must be one document"}},
+		"text after the end":           {analysis, "interval: 5s\n...\nbogus: 1", "", []string{"must be one document"}},
+		"two objects of JSON":          {analysis, `{"interval": "5s"} {"bogus": 1}`, "", []string{"must be one document"}},
 		"a text for a number":          {analysis, "queries: [{name: a, query: up, min: 1e999}]", "", []string{"queries.min must be a number, not string"}},
 		"a number that is too big":     {analysis, "failureLimit: 99999999999999999999", "", []string{"failureLimit must be a whole number, not number 1"}},
 		"an object for a list":         {analysis, "queries: {}", "", []string{"queries must be a list, not object"}},
@@ -177,4 +181,28 @@ func FuzzCanaryAnnotations(f *testing.F) {
 		shadow, faults := s.CanaryShadow()
 		require.NotEqual(t, len(shadow) == 0, len(faults) == 0)
 	})
+}
+
+func TestAnAnalysisMayBeWrittenInEveryWayThatYAMLHas(t *testing.T) {
+	t.Parallel()
+	for sentence, text := range map[string]string{
+		"nothing":                "",
+		"null":                   "null",
+		"a mark at the start":    "---\ninterval: 5s\n",
+		"a block of text":        "queries:\n- name: a\n  min: 1\n  query: |\n    sum(\n      up{a=\"b\"}\n    )\n",
+		"a folded block":         "queries:\n  - name: a\n    min: 1\n    query: >-\n      sum(\n\n      up)\n  # the end\n",
+		"a text of many lines":   "queries:\n- {name: a, min: 1, query: 'sum(\n  up)'}",
+		"JSON of many lines":     "{\n  \"interval\": \"5s\",\n  \"queries\": [\n    {\"name\": \"a\", \"min\": 1,\n\"query\": \"up\"}\n  ]\n}\n",
+		"comments":               "# one\ninterval: 5s # two\n\n# three\n",
+		"lines of other systems": "interval: 5s\r\nwarmUp: 0s\r\n",
+		"indented as a whole":    "  interval: 5s\n  warmUp: 0s\n",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			s := &v1beta1.InferenceService{}
+			s.Annotations = map[string]string{serving.AnnotationCanaryAnalysis: text}
+			_, faults := s.CanaryAnalysis()
+			require.Empty(t, faults)
+		})
+	}
 }
