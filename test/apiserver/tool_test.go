@@ -59,9 +59,16 @@ func TestDiffOfWhatTheControllerMadeIsEmptyAndWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.apply(sklearn("m", "s3://b/m"))
 	w.ready("m")
+	w.apply(sklearn("young", "s3://b/m"))
+	w.settle()
+	out, errs, code := w.kserve("diff", "young", "-n", w.ns, "--exit-code")
+	require.Equal(t, exit.OK, code, "a route that the controller makes once the pods serve is no difference: %s%s", out, errs)
+	require.Contains(t, out, diff.Later+" Ingress young")
+	require.NoError(t, w.Client.Delete(t.Context(), w.service("young")))
+	gone(w, "young", w.service("young"))
 	before := w.versions()
 
-	out, errs, code := w.kserve("diff", "-n", w.ns, "--exit-code")
+	out, errs, code = w.kserve("diff", "m", "-n", w.ns, "--exit-code")
 	require.Equal(t, exit.OK, code, "%s%s", out, errs)
 	require.Contains(t, out, w.ns+"/m: no difference")
 
@@ -69,7 +76,7 @@ func TestDiffOfWhatTheControllerMadeIsEmptyAndWritesNothing(t *testing.T) {
 	changed := "metadata:\n  namespace: " + w.ns
 	text := bytes.Replace([]byte(sklearn("m", "s3://b/other")), []byte("metadata:"), []byte(changed), 1)
 	require.NoError(t, os.WriteFile(file, text, 0o600))
-	s := w.differences("-f", file)
+	s := w.differences("m", "-f", file)
 	require.True(t, s.Restarts)
 	require.Len(t, s.Changes, 2, "the Deployment, and the annotation of its autoscaler")
 	for _, c := range s.Changes {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -76,6 +79,9 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 		if err != nil {
 			return nil, err
 		}
+		if c.Verb == Create && isRoute(gvk.GroupKind()) && waits(s.Defaulted) {
+			c.Verb = Later
+		}
 		found.add(c)
 	}
 	for key, there := range have {
@@ -89,6 +95,28 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 	}
 	found.sort()
 	return found, nil
+}
+
+func isRoute(gk schema.GroupKind) bool {
+	switch gk {
+	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, plan.HTTPRoute.GroupKind(), plan.VirtualService.GroupKind():
+		return true
+	}
+	return false
+}
+
+// waits says that a service of the cluster has a component that has not answered yet: the controller makes its routes later.
+func waits(svc *servingv1beta1.InferenceService) bool {
+	if svc.UID == placeholder {
+		return false
+	}
+	for _, kind := range []serving.ConditionType{servingv1beta1.PredictorReady, servingv1beta1.TransformerReady, servingv1beta1.ExplainerReady} {
+		c := svc.Status.Condition(kind)
+		if c == nil && kind == servingv1beta1.PredictorReady || c != nil && c.Status != corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
 }
 
 // plan decides as the controller would, with what only a cluster can tell.

@@ -80,6 +80,8 @@ const (
 	Create = "create"
 	Update = "change"
 	Delete = "delete"
+	// Later is a route that is made once every component can answer.
+	Later = "create later"
 	// Fail is a change that the cluster would not take.
 	Fail = "fail"
 )

@@ -46,7 +46,7 @@ func (p *printer) service(s *Service) error {
 	switch {
 	case s.Blocked != "":
 		p.blocked++
-	case len(s.Changes) > 0:
+	case slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Verb != Later }):
 		p.changed++
 	}
 	if s.Restarts {
@@ -91,7 +91,7 @@ func (p *printer) text(s *Service) string {
 			fmt.Fprintf(&b, ": %s", output.Text(c.Message))
 		}
 		b.WriteByte('\n')
-		if c.Verb == Delete {
+		if c.Verb == Delete || c.Verb == Later {
 			continue // its lines say nothing new
 		}
 		for line := range strings.Lines(c.Diff) {
@@ -123,7 +123,7 @@ func counted(s *Service) string {
 		n[c.Verb]++
 	}
 	var parts []string
-	for _, verb := range []string{Create, Update, Delete, Fail} {
+	for _, verb := range []string{Create, Later, Update, Delete, Fail} {
 		if n[verb] > 0 {
 			parts = append(parts, fmt.Sprintf("%d to %s", n[verb], verb))
 		}

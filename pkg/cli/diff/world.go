@@ -133,14 +133,14 @@ func (r *reading) take(u *unstructured.Unstructured) error {
 	return nil
 }
 
-func serving(version, resource string) schema.GroupVersionResource {
+func resourceOf(version, resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: servingv1beta1.SchemeGroupVersion.Group, Version: version, Resource: resource}
 }
 
 // services reads those that are meant; those of files get the identity and the status of the cluster's.
 func (r *reading) services(ctx context.Context, o Options, namespace string) (wanted map[string]bool, err error) {
 	wanted = map[string]bool{}
-	kind := r.client.Resource(serving(servingv1beta1.SchemeGroupVersion.Version, "inferenceservices"))
+	kind := r.client.Resource(resourceOf(servingv1beta1.SchemeGroupVersion.Version, "inferenceservices"))
 	ofFiles := map[string]*servingv1beta1.InferenceService{}
 	for _, one := range r.objects {
 		if s, ok := one.Value.(*servingv1beta1.InferenceService); ok {
@@ -218,12 +218,12 @@ func (r *reading) surroundings(ctx context.Context, o Options) error {
 	}
 	alpha := servingv1alpha1.SchemeGroupVersion.Version
 	for ns := range namespaces {
-		if err := r.list(ctx, serving(alpha, "servingruntimes"), ns); err != nil {
+		if err := r.list(ctx, resourceOf(alpha, "servingruntimes"), ns); err != nil {
 			return err
 		}
 	}
 	for _, resource := range []string{"clusterservingruntimes", "clusterstoragecontainers"} {
-		if err := r.list(ctx, serving(alpha, resource), metav1.NamespaceAll); err != nil {
+		if err := r.list(ctx, resourceOf(alpha, resource), metav1.NamespaceAll); err != nil {
 			return err
 		}
 	}
