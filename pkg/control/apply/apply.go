@@ -71,6 +71,8 @@ type Wanted struct {
 	Later func(plan.Object) bool
 	// Served says whether a Service can answer: no route is led to it before. Nil says nothing of any.
 	Served func(service string) bool
+	// Relieves says whether a Service can take over the requests of another, which a route shall lead to no more. Nil says so of all.
+	Relieves func(service, other string) bool
 	// Role is the component that an object is for.
 	Role func(plan.Object) serving.ComponentRole
 }

@@ -64,18 +64,30 @@ func (s *settling) forget(owner string) {
 	delete(s.since, owner)
 }
 
-// tooEarly says that a route which is there would lead to a Service that cannot answer yet: until it can, the route stays as it is.
+// tooEarly says that a route which is there would lead to a Service that cannot answer yet, or not as much as the one that it leaves: until it
+// can, the route stays as it is.
 func (p *pass) tooEarly(want, there plan.Object) bool {
 	if p.w.Served == nil || !isWay(want) || there.GetDeletionTimestamp() != nil {
 		return false
 	}
-	now := map[string]bool{}
+	now, then := map[string]bool{}, map[string]bool{}
 	for name := range backends(there) {
 		now[name] = true
 	}
 	for name := range backends(want) {
 		if len(now) > 0 && !now[name] && !p.w.Served(name) {
 			return true
+		}
+		then[name] = true
+	}
+	if p.w.Relieves == nil {
+		return false
+	}
+	for left := range now {
+		for name := range then {
+			if !then[left] && !p.w.Relieves(name, left) {
+				return true
+			}
 		}
 	}
 	return false

@@ -254,7 +254,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		a.retry = soonest(a.retry, retryBlocked) // secrets and service accounts are not watched
 	}
 	stay, rest := kept(a.plan, children)
-	w := wanted(a.plan, objects, rest)
+	w := wanted(svc, a.plan, objects, rest)
 	a.outcome = r.Apply.Objects(ctx, w)
 	for _, o := range stay.All() {
 		a.outcome.Children.Add(o)
@@ -326,7 +326,7 @@ func (a *attempt) patient(pause time.Duration) time.Duration {
 }
 
 // wanted is what the applier has to know.
-func wanted(p *plan.Plan, objects []plan.Object, children *plan.Children) apply.Wanted {
+func wanted(svc *servingv1beta1.InferenceService, p *plan.Plan, objects []plan.Object, children *plan.Children) apply.Wanted {
 	w := apply.Wanted{
 		Owner: &p.Owner, Objects: objects, Have: children, Unlisted: unlisted(p, children),
 		Role: func(o plan.Object) serving.ComponentRole { return p.RoleOf(o.GetName()) },
@@ -336,6 +336,9 @@ func wanted(p *plan.Plan, objects []plan.Object, children *plan.Children) apply.
 	}
 	if p.Mode == serving.Standard {
 		w.Served = func(service string) bool { return serves(children.Deployment(service)) }
+		w.Relieves = func(service, other string) bool {
+			return wasCanary(svc, other) || relieves(p, children, service, other)
+		}
 	}
 	return w
 }

@@ -4,12 +4,15 @@
 package inferenceservice
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
@@ -59,6 +62,35 @@ func available(d *appsv1.Deployment) bool {
 // serves says whether a workload can answer, with all of the pods that it is to have or with some.
 func serves(d *appsv1.Deployment) bool {
 	return available(d) || d != nil && d.Status.AvailableReplicas > 0
+}
+
+// relieves says that a component has the pods that it takes to leave another to itself: as many as the other has that serve, or as are wanted at
+// least. A promoted canary has had a part of the requests only. Whoever scales it from outside knows best.
+func relieves(p *plan.Plan, children *plan.Children, service, other string) bool {
+	for i := range p.Components {
+		c := &p.Components[i]
+		if c.Name != service || c.Scale.Class == serving.AutoscalerExternal {
+			continue
+		}
+		now, before := children.Deployment(service), children.Deployment(other)
+		if now == nil || before == nil {
+			return true // it has been seen to that routes lead to what serves
+		}
+		least := int32(1)
+		if c.Scale.Min != nil {
+			least = *c.Scale.Min
+		}
+		return now.Status.AvailableReplicas >= min(least, before.Status.AvailableReplicas)
+	}
+	return true
+}
+
+// wasCanary says that a workload was a canary predictor when the status was last written. Nothing is waited for to take requests from one: it
+// may be what fails.
+func wasCanary(svc *servingv1beta1.InferenceService, workload string) bool {
+	return slices.ContainsFunc(svc.Status.CanaryStatuses, func(c servingv1beta1.CanaryStatus) bool {
+		return names.Predictor(svc.Name, c.Name) == workload
+	})
 }
 
 func ksvcReady(o *unstructured.Unstructured) bool {
