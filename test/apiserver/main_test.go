@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(cluster.Main(m, cluster.Options{}, everyGrantIsUsedOrExplained))
 }
 
-// explained lists the verbs that the roles grant and no test here makes use of, with the reason to grant them.
+// explained lists the verbs that the roles grant and no test here makes use of, with the reason to grant them. A reason that begins with
+// "sometimes" is of a verb that is used only when the cache is late, which no test can bring about for certain.
 const explained = "testdata/unused-grants.txt"
 
 // everyGrantIsUsedOrExplained holds the roles to what the processes do: a verb too many is as wrong as one too few. It needs all tests.
@@ -58,7 +59,7 @@ func everyGrantIsUsedOrExplained(ctx context.Context, c *cluster.Cluster) error 
 		fmt.Printf("granted and not used here: %s (%s)\n", grant, reasons[grant])
 	}
 	for grant := range reasons {
-		if !slices.Contains(unused, grant) {
+		if !slices.Contains(unused, grant) && !strings.HasPrefix(reasons[grant], "sometimes") {
 			faults = append(faults, grant+": is used or not granted any more; take it out of "+explained)
 		}
 	}
