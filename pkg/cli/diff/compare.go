@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,13 +60,7 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 		found.Blocked = err.Error()
 		return found, nil //nolint:nilerr // this is what the controller would tell, too
 	}
-	for i := range p.Unplanned { // what an earlier entry of a canary made stays
-		for key := range have {
-			if key.name == p.Unplanned[i].Workload {
-				delete(have, key)
-			}
-		}
-	}
+	maps.DeleteFunc(have, func(k objectKey, _ *unstructured.Unstructured) bool { return p.Keeps(k.name) })
 	for _, want := range objects {
 		gvk := want.GetObjectKind().GroupVersionKind()
 		key := objectKey{gvk.GroupKind(), want.GetName()}
@@ -79,7 +74,7 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 		if err != nil {
 			return nil, err
 		}
-		if c.Verb == Create && isRoute(gvk.GroupKind()) && waits(s.Defaulted) {
+		if c.Verb == Create && plan.IsRoute(gvk.GroupKind()) && waits(s.Defaulted) {
 			c.Verb = Later
 		}
 		found.add(c)
@@ -95,14 +90,6 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 	}
 	found.sort()
 	return found, nil
-}
-
-func isRoute(gk schema.GroupKind) bool {
-	switch gk {
-	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, plan.HTTPRoute.GroupKind(), plan.VirtualService.GroupKind():
-		return true
-	}
-	return false
 }
 
 // waits says that a service of the cluster has a component that has not answered yet: the controller makes its routes later.

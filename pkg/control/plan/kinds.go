@@ -75,6 +75,11 @@ func CoreKinds() []schema.GroupVersionKind {
 	}
 }
 
+// IsRoute tells the kinds that make a service reachable from outside.
+func IsRoute(gk schema.GroupKind) bool {
+	return gk == schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"} || gk == HTTPRoute.GroupKind() || gk == VirtualService.GroupKind()
+}
+
 // MetadataKept says whether labels and annotations of a kind are kept up by themselves. Of the others they are written along when the
 // spec is: existing clusters are used to that, and a label alone is no reason to touch a workload.
 func MetadataKept(gk schema.GroupKind) bool {

@@ -17,13 +17,9 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
-// isRoute tells what makes a service reachable from outside. It is made when the service can answer for the first time, and kept up from then on.
+// isRoute tells what is made when the service can answer for the first time, and kept up from then on.
 func isRoute(o plan.Object) bool {
-	switch o.GetObjectKind().GroupVersionKind().Kind {
-	case "Ingress", plan.HTTPRoute.Kind, plan.VirtualService.Kind:
-		return true
-	}
-	return false
+	return plan.IsRoute(o.GetObjectKind().GroupVersionKind().GroupKind())
 }
 
 // everyComponentServed says that each component can answer, as far as its workload says. Status asks for more (control/observe): a pod that
