@@ -14,6 +14,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"time"
 
@@ -34,6 +35,8 @@ type Options struct {
 	Engines []engine.Engine
 	// Models are loaded at the start. The server is ready when they are.
 	Models []Model
+	// Load makes more of them at the start. May be nil.
+	Load func(context.Context) ([]Model, error)
 	// ModelDir is loaded at the start too: a directory with a model file, which is served as ModelName; or a directory of model
 	// directories, each served under its own name, which the repository API can load again and add to.
 	ModelDir string

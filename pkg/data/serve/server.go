@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,7 +66,7 @@ func New(opts Options) *Server {
 		Log:           opts.Log,
 	})
 	s.metrics.index = s.models.Index
-	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "")
+	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "" && opts.Load == nil)
 	s.tellHealth()
 	return s
 }
@@ -132,11 +133,19 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 func (s *Server) loadModels(ctx context.Context) error {
-	names := make([]string, 0, len(s.opts.Models))
-	for _, m := range s.opts.Models {
+	models := s.opts.Models
+	if s.opts.Load != nil {
+		more, err := s.opts.Load(ctx)
+		if err != nil {
+			return err
+		}
+		models = slices.Concat(models, more)
+	}
+	names := make([]string, 0, len(models))
+	for _, m := range models {
 		names = append(names, m.Name)
 	}
-	return s.loadAll(names, func(i int) error { return s.Add(ctx, s.opts.Models[i]) })
+	return s.loadAll(names, func(i int) error { return s.Add(ctx, models[i]) })
 }
 
 // loadAll calls load for each of names, a few at a time.

@@ -1,7 +1,7 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package serve
 
 import (
 	"bytes"
@@ -13,13 +13,28 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/lightgbm"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/sklearn"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/xgboost"
 )
 
-func parsed(t *testing.T, env map[string]string, args ...string) (*options, bool, int, string, string) {
+// parsed reads a command line of a server with the engines sklearn, xgboost and lightgbm.
+func parsed(t *testing.T, env map[string]string, args ...string) (*flags, bool, int, string, string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	o, done, code := parse(args, func(name string) string { return env[name] }, &out, &errs)
-	return o, done, code, out.String(), errs.String()
+	errs, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	defer errs.Close()
+	var out bytes.Buffer
+	c := &Command{
+		Name: "model-server", About: "Serves models.\n", Engines: []engine.Engine{sklearn.New(), xgboost.New(), lightgbm.New()},
+		Getenv: func(name string) string { return env[name] }, Stdout: &out, Stderr: errs,
+	}
+	o, done, code := c.parse(args)
+	text, err := os.ReadFile(errs.Name())
+	require.NoError(t, err)
+	return o, done, code, out.String(), string(text)
 }
 
 func TestFlags(t *testing.T) {
@@ -27,7 +42,7 @@ func TestFlags(t *testing.T) {
 		"--model_dir=/mnt/models", "--model-name", "iris", "--http_port=9000", "--grpc_port", "9001", "--nthread=2",
 		"--timeout-keep-alive=5", "--enable_docs_url=Yes", "--enable_latency_logging", "off", "--workers=2", "--event-loop=uvloop")
 	require.False(t, done, errs)
-	s := o.options(zap.NewNop(), engines())
+	s := o.options(zap.NewNop())
 	require.Equal(t, "/mnt/models", s.ModelDir)
 	require.Equal(t, "iris", s.ModelName)
 	require.True(t, s.ModelExpected)
@@ -45,7 +60,7 @@ func TestFlags(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	o, _, _, _, _ := parsed(t, nil, "--model_dir=/m")
-	s := o.options(zap.NewNop(), engines())
+	s := o.options(zap.NewNop())
 	require.Equal(t, "model", s.ModelName)
 	require.False(t, s.ModelExpected)
 	require.Equal(t, ":8080", s.Server.HTTP.Addr)
@@ -58,17 +73,17 @@ func TestDefaults(t *testing.T) {
 	require.False(t, s.Proba)
 
 	o, _, _, _, _ = parsed(t, nil, "--model_dir=/m", "--enable_grpc=0")
-	require.Empty(t, o.options(zap.NewNop(), engines()).Server.GRPC.Addr)
+	require.Empty(t, o.options(zap.NewNop()).Server.GRPC.Addr)
 
 	o, _, _, _, _ = parsed(t, nil, "--model_dir=/m", "--grpc_max_receive_message_length=-1")
-	require.Equal(t, math.MaxInt32, o.options(zap.NewNop(), engines()).MaxGRPCReceive)
+	require.Equal(t, math.MaxInt32, o.options(zap.NewNop()).MaxGRPCReceive)
 }
 
 func TestThePageNamesEveryFlag(t *testing.T) {
-	page, err := os.ReadFile("../../docs/model-server.md")
+	page, err := os.ReadFile("../../../docs/model-server.md")
 	require.NoError(t, err)
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	(&options{}).BindFlags(fs)
+	(&flags{}).BindFlags(fs)
 	flags := 0
 	fs.VisitAll(func(f *pflag.Flag) {
 		flags++
@@ -80,11 +95,11 @@ func TestThePageNamesEveryFlag(t *testing.T) {
 func TestACertificateMovesThePort(t *testing.T) {
 	env := map[string]string{"KSERVE_TLS_CERT_FILE": "/c", "KSERVE_TLS_KEY_FILE": "/k"}
 	o, _, _, _, _ := parsed(t, env, "--model_dir=/m")
-	s := o.options(zap.NewNop(), engines())
+	s := o.options(zap.NewNop())
 	require.Equal(t, ":8443", s.Server.HTTP.Addr)
 	require.Equal(t, "/c", s.Server.CertFile)
 	o, _, _, _, _ = parsed(t, env, "--model_dir=/m", "--http_port=8080", "--ssl_certfile=/other")
-	s = o.options(zap.NewNop(), engines())
+	s = o.options(zap.NewNop())
 	require.Equal(t, ":8080", s.Server.HTTP.Addr)
 	require.Equal(t, "/other", s.Server.CertFile)
 	_, done, code, _, errs := parsed(t, nil, "--model_dir=/m", "--ssl_certfile=/c")

@@ -1,9 +1,10 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,26 +20,17 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/command"
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
-	"github.com/kserve-go/kserve-go/pkg/data/serve"
-	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
 	"github.com/kserve-go/kserve-go/pkg/version"
 )
 
 // Exit codes.
 const (
+	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
 	exitCut    = 3
 )
-
-const usage = `Serves models over the V1 and V2 REST protocols and V2 gRPC.
-
-Usage: model-server --model_dir=DIRECTORY [flags]
-
-DIRECTORY holds one model file, served as --model_name, or one directory for each model, served under the directories' names.
-
-`
 
 const notes = `
 Dashes and underscores in flag names are the same. Unknown arguments are ignored with a warning, as pods written for other
@@ -49,15 +41,17 @@ Exit codes: 0 ended by SIGINT or SIGTERM with every request answered; 1 the mode
 2 wrong flags; 3 ended by a signal, but requests still ran after --drain_timeout and were cut off.
 `
 
-// options are the command line. Fields of accepted hold flags that other model servers have and that have no effect here.
-type options struct {
+// flags are the command line. Fields of accepted hold flags that other model servers have and that have no effect here.
+type flags struct {
+	command *Command
+
 	modelDir, modelName, framework string
 	httpPort, grpcPort, threads    int
 	enableGRPC, docs, trace        strbool
 	keepAlive                      int
 	maxReceive, maxSend            int
 	log                            telemetry.LogOptions
-	server                         serve.Options
+	server                         Options
 
 	modelNameGiven bool
 	ignored        []string // unknown arguments
@@ -65,7 +59,7 @@ type options struct {
 }
 
 // BindFlags adds every flag.
-func (o *options) BindFlags(fs *pflag.FlagSet) {
+func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	o.enableGRPC, o.trace = true, true
 	fs.StringVar(&o.modelDir, handoff.FlagModelDir, "", "directory of the model, or of a directory for each model (required)")
 	fs.StringVar(&o.modelName, handoff.FlagModelName, handoff.DefaultModelName, "name of the model in URLs")
@@ -112,28 +106,31 @@ func withoutEffect() []string {
 func underscored(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
 // parse reads the command line. done says that nothing is left to do but to exit with code.
-func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *options, done bool, code int) {
-	o = &options{}
-	fs := pflag.NewFlagSet("model-server", pflag.ContinueOnError)
+func (c *Command) parse(args []string) (o *flags, done bool, code int) {
+	o = &flags{command: c}
+	fs := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(underscored(name))
 	})
 	fs.ParseErrorsAllowlist.UnknownFlags = true
-	o.log.Level = getenv(handoff.EnvLogLevel)
-	o.server.Proba = strings.EqualFold(getenv(handoff.EnvPredictProba), "true")
-	o.server.Server.CertFile, o.server.Server.KeyFile = getenv(handoff.EnvTLSCertFile), getenv(handoff.EnvTLSKeyFile)
+	o.log.Level = c.Getenv(handoff.EnvLogLevel)
+	o.server.Proba = strings.EqualFold(c.Getenv(handoff.EnvPredictProba), "true")
+	o.server.Server.CertFile, o.server.Server.KeyFile = c.Getenv(handoff.EnvTLSCertFile), c.Getenv(handoff.EnvTLSKeyFile)
 	o.BindFlags(fs)
+	if c.Bind != nil {
+		c.Bind(fs)
+	}
 	showVersion := fs.Bool("version", false, "print the version and exit")
 	fs.Usage = func() {}
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprint(out, usage, command.Plain(fs.FlagUsages()), notes)
+		fmt.Fprint(c.Stdout, c.About, "\n", command.Plain(fs.FlagUsages()), notes)
 		return o, true, 0
 	case err != nil:
-		return o, true, o.wrong(errs, err)
+		return o, true, c.wrong(err)
 	case *showVersion:
-		fmt.Fprintln(out, version.String())
+		fmt.Fprintln(c.Stdout, version.String())
 		return o, true, 0
 	}
 	if o.server.Server.CertFile != "" && !fs.Changed(handoff.FlagHTTPPort) {
@@ -147,23 +144,23 @@ func parse(args []string, getenv func(string) string, out, errs io.Writer) (o *o
 		}
 	}
 	if err := o.validate(); err != nil {
-		return o, true, o.wrong(errs, err)
+		return o, true, c.wrong(err)
 	}
 	return o, false, 0
 }
 
-func (o *options) wrong(errs io.Writer, err error) int {
-	fmt.Fprintf(errs, "model-server: %v\nsee model-server --help\n", err)
+func (c *Command) wrong(err error) int {
+	fmt.Fprintf(c.Stderr, "%s: %v\nsee %[1]s --help\n", c.Name, err)
 	return exitUsage
 }
 
-func (o *options) validate() error {
+func (o *flags) validate() error {
 	var names []string
-	for _, e := range engines() {
+	for _, e := range o.command.Engines {
 		names = append(names, e.Name())
 	}
 	switch {
-	case o.modelDir == "":
+	case o.modelDir == "" && o.command.Models == nil:
 		return errors.New("the following arguments are required: --" + handoff.FlagModelDir)
 	case o.framework != "" && !slices.Contains(names, o.framework):
 		return fmt.Errorf("argument --%s: invalid choice: %q (choose from %s)", handoff.FlagFramework, o.framework, strings.Join(names, ", "))
@@ -184,7 +181,7 @@ func (o *options) validate() error {
 }
 
 // validateLimits refuses limits under which no request could be answered.
-func (o *options) validateLimits() error {
+func (o *flags) validateLimits() error {
 	for _, l := range []struct {
 		flag         string
 		value, least int64
@@ -245,7 +242,7 @@ func unknown(fs *pflag.FlagSet, args []string) []string {
 	return found
 }
 
-func (o *options) warn(log *zap.Logger) {
+func (o *flags) warn(log *zap.Logger) {
 	if len(o.ignored) > 0 {
 		log.Warn("unknown arguments are ignored", zap.Strings("arguments", o.ignored))
 	}
@@ -254,9 +251,9 @@ func (o *options) warn(log *zap.Logger) {
 	}
 }
 
-func (o *options) options(log *zap.Logger, engines []engine.Engine) serve.Options {
+func (o *flags) options(log *zap.Logger) Options {
 	s := o.server
-	s.Engines = engines
+	s.Engines = o.command.Engines
 	s.ModelDir, s.ModelName, s.ModelExpected, s.Framework = o.modelDir, o.modelName, o.modelNameGiven, o.framework
 	s.Threads, s.Docs = o.threads, bool(o.docs)
 	s.MaxGRPCReceive, s.MaxGRPCSend = messageLength(o.maxReceive), messageLength(o.maxSend)
@@ -266,6 +263,11 @@ func (o *options) options(log *zap.Logger, engines []engine.Engine) serve.Option
 	}
 	s.Server.IdleTimeout = time.Duration(o.keepAlive) * time.Second
 	s.Log, s.Registry = log, telemetry.NewRegistry()
+	if own := o.command.Models; own != nil {
+		start := Start{ModelName: o.modelName, ModelDir: o.modelDir, Log: log}
+		s.ModelDir, s.ModelExpected = "", false
+		s.Load = func(ctx context.Context) ([]Model, error) { return own(ctx, start) }
+	}
 	return s
 }
 

@@ -1,0 +1,106 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/command"
+	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+)
+
+// Command is the main of a model server: flags, log, signals and exit codes. A program that serves one model or one transformer of
+// its own is shorter with Run.
+type Command struct {
+	// Name is the program's; default the file's.
+	Name string
+	// About is what --help says first, in whole sentences; it ends with a line break.
+	About string
+	// Engines open the model files in --model_dir.
+	Engines []engine.Engine
+	// Bind adds flags of the program's own. May be nil.
+	Bind func(*pflag.FlagSet)
+	// Models makes models that are written in Go, when the flags have been read. With it --model_dir need not be given, and what is
+	// there is for them alone to read.
+	Models func(context.Context, Start) ([]Model, error)
+
+	// Getenv, Stdout and Stderr are the process's own where they are nil. Stderr takes the log.
+	Getenv func(string) string
+	Stdout io.Writer
+	Stderr *os.File
+}
+
+// Start is what a model written in Go may want to know when it is made.
+type Start struct {
+	// ModelName and ModelDir are the flags of these names.
+	ModelName, ModelDir string
+	Log                 *zap.Logger
+}
+
+// Main serves until SIGINT or SIGTERM, of which a second one ends the process at once. It returns the code to exit with.
+func (c Command) Main(args []string) (code int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	return c.Run(ctx, args)
+}
+
+// Run is Main that serves until ctx ends.
+func (c Command) Run(ctx context.Context, args []string) (code int) {
+	c.setDefaults()
+	f, done, code := c.parse(args)
+	if done {
+		return code
+	}
+	log, err := telemetry.NewLogger(f.log, c.Stderr)
+	if err != nil {
+		return c.wrong(err)
+	}
+	options := f.options(log)
+	if f.trace {
+		trace, flush, err := telemetry.NewBufferedLogger(f.log, c.Stderr)
+		if err != nil {
+			return c.wrong(err)
+		}
+		defer flush()
+		options.Trace = trace
+	}
+	f.warn(log)
+	switch err := New(options).Run(ctx); {
+	case errors.Is(err, httpserver.ErrCut):
+		log.Error(err.Error())
+		return exitCut
+	case err != nil:
+		log.Error("the model server ends", zap.Error(err))
+		command.LastWords(err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func (c *Command) setDefaults() {
+	if c.Name == "" && len(os.Args) > 0 {
+		c.Name = filepath.Base(os.Args[0])
+	}
+	if c.Getenv == nil {
+		c.Getenv = os.Getenv
+	}
+	if c.Stdout == nil {
+		c.Stdout = os.Stdout
+	}
+	if c.Stderr == nil {
+		c.Stderr = os.Stderr
+	}
+}
