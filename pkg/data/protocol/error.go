@@ -38,6 +38,9 @@ type Error struct {
 	Code    Code
 	Message string
 	Cause   error
+
+	// Status is the HTTP status of another server's answer that is handed on; 0 means Code's.
+	Status int
 }
 
 // maxMessage bounds a message: names from a request are quoted in it, and a request may consist of a name.
@@ -71,6 +74,14 @@ func From(err error) *Error {
 		return e
 	}
 	return &Error{Code: Internal, Message: "internal error", Cause: err}
+}
+
+// HTTPStatus is the status code that a client gets.
+func (e *Error) HTTPStatus() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	return e.Code.HTTPStatus()
 }
 
 // HTTPStatus is the HTTP status code of c.

@@ -217,5 +217,5 @@ func AppendError(dst []byte, err error) (body []byte, status int) {
 	e := protocol.From(err)
 	dst = append(dst, `{"error":`...)
 	dst = jsontext.AppendString(dst, strings.ToValidUTF8(e.Message, "\ufffd"))
-	return append(dst, '}'), e.Code.HTTPStatus()
+	return append(dst, '}'), e.HTTPStatus()
 }

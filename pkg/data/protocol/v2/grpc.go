@@ -6,6 +6,7 @@ package v2
 import (
 	"errors"
 	"math"
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -283,7 +284,18 @@ func Status(err error) *status.Status {
 	if len(message) > maxDetails {
 		message = message[:maxDetails]
 	}
-	return status.New(grpcCode(e.Code), strings.ToValidUTF8(message, "\ufffd"))
+	return status.New(codeOf(e), strings.ToValidUTF8(message, "\ufffd"))
+}
+
+func codeOf(e *protocol.Error) codes.Code {
+	switch e.Status {
+	case http.StatusUnauthorized:
+		return codes.Unauthenticated
+	case http.StatusForbidden:
+		return codes.PermissionDenied
+	default:
+		return grpcCode(e.Code)
+	}
 }
 
 // maxDetails keeps a status short enough for the header that carries it.

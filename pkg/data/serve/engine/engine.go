@@ -46,6 +46,14 @@ type Model interface {
 	Close() error
 }
 
+// Explainer is a Model that can tell what each part of an input contributed to its prediction. Explain has the contract of Predict. An
+// answer that is one output is the explanation, or one for each row; of several outputs each is a part of it, under its name.
+//
+// A model whose class has explanations, but not for what was asked or loaded, answers a *protocol.Error of code Unsupported.
+type Explainer interface {
+	Explain(ctx context.Context, in *tensor.Request, out *tensor.Response) error
+}
+
 // Metadata is what the artefact tells about itself.
 type Metadata struct {
 	// Platform is the library's name: "sklearn", "xgboost", "lightgbm".
