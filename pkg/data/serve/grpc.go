@@ -186,7 +186,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 	}
 	// The answer is written to the wire after this function returned: its memory is not the scope's.
 	resp := &tensor.Response{}
-	if err := s.predict(ctx, m, req, resp, &t); err != nil {
+	if err := s.predict(exchangedCall(ctx, m, &t), m, req, resp, &t); err != nil {
 		return nil, g.refuse(ctx, m, err)
 	}
 	out, err := v2.EncodeMessage(req, resp, len(in.GetRawInputContents()) > 0)

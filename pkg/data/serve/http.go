@@ -187,7 +187,7 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 		return s.refuse(w, m, err)
 	}
 	sc.resp.Reset()
-	if err = s.predict(r.Context(), m, req, &sc.resp, &t); err != nil {
+	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: &t}), m, req, &sc.resp, &t); err != nil {
 		return s.refuse(w, m, err)
 	}
 	if sc.out, err = v1.AppendResponse(sc.out[:0], &sc.resp); err != nil {
@@ -248,7 +248,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		req.ID = newID()
 	}
 	sc.resp.Reset()
-	if err = s.predict(r.Context(), m, req, &sc.resp, &t); err != nil {
+	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: &t}), m, req, &sc.resp, &t); err != nil {
 		return s.refuse(w, m, err)
 	}
 	var jsonLength int

@@ -40,6 +40,13 @@ func (s *Server) giveBack(sc *scope) {
 // timing is when the steps of one prediction ended.
 type timing struct {
 	began, decoded, predicted, encoded time.Time
+	// own and ownAfter are what a transformer took before and after its call, which are no part of the prediction.
+	own, ownAfter time.Duration
+}
+
+// steps are the times that are reported.
+func (t *timing) steps() (preprocess, predict, postprocess time.Duration) {
+	return t.decoded.Sub(t.began) + t.own, t.predicted.Sub(t.decoded) - t.own - t.ownAfter, t.encoded.Sub(t.predicted) + t.ownAfter
 }
 
 // predict is the one path to a model, for every wire: the queue, then the model. The caller has Reset resp.
@@ -50,8 +57,8 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 	req.Model, req.Version = m.Name, m.Version
 	l := m.Attached.(*lane)
 	t.decoded = time.Now()
-	l.preprocess.Observe(t.decoded.Sub(t.began).Seconds())
 	if err := l.enter(ctx); err != nil {
+		l.preprocess.Observe(t.decoded.Sub(t.began).Seconds())
 		return err
 	}
 	began := time.Now()
@@ -59,7 +66,8 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 		t.predicted = time.Now()
 		took := t.predicted.Sub(began)
 		l.leave(took)
-		l.predict.Observe(took.Seconds())
+		l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
+		l.predict.Observe((took - t.own - t.ownAfter).Seconds())
 	}()
 	if err := m.Predict(ctx, req, resp); err != nil {
 		return err
@@ -75,7 +83,8 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 // sent ends a prediction that was answered.
 func (s *Server) sent(m *repository.Loaded, requestID string, t *timing) {
 	t.encoded = time.Now()
-	m.Attached.(*lane).postprocess.Observe(t.encoded.Sub(t.predicted).Seconds())
+	preprocess, predict, postprocess := t.steps()
+	m.Attached.(*lane).postprocess.Observe(postprocess.Seconds())
 	if s.opts.Trace == nil {
 		return
 	}
@@ -84,8 +93,7 @@ func (s *Server) sent(m *repository.Loaded, requestID string, t *timing) {
 	}
 	if e := s.opts.Trace.Check(zap.InfoLevel, "prediction"); e != nil {
 		e.Write(zap.String("requestId", requestID), zap.String("model", m.Name),
-			zap.Float64("preprocess_ms", ms(t.decoded.Sub(t.began))), zap.Float64("predict_ms", ms(t.predicted.Sub(t.decoded))),
-			zap.Float64("postprocess_ms", ms(t.encoded.Sub(t.predicted))))
+			zap.Float64("preprocess_ms", ms(preprocess)), zap.Float64("predict_ms", ms(predict)), zap.Float64("postprocess_ms", ms(postprocess)))
 	}
 }
 

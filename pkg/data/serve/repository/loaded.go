@@ -18,6 +18,8 @@ type Loaded struct {
 
 	Name, Version string
 
+	// Custom says that the model is a Go value of the owner's, and not of an engine.
+	Custom bool
 	// Proba says that the model has the method predict_proba.
 	Proba bool
 	// Attached is what Options.Attach made for the name.
@@ -29,7 +31,7 @@ type Loaded struct {
 
 func newLoaded(src Source, model engine.Model, log *zap.Logger) *Loaded {
 	l := &Loaded{
-		Model: model, Name: src.Name, Version: src.Version, log: log,
+		Model: model, Name: src.Name, Version: src.Version, log: log, Custom: src.Model != nil,
 		Proba: slices.Contains(model.Metadata().Methods, "predict_proba"),
 	}
 	l.refs.Store(1)
