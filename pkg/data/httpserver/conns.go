@@ -18,9 +18,17 @@ const newGrace = time.Second
 // conn is a connection that knows its own state, and gives up a client that does not take its answer.
 // net/http tells one connection's changes from one goroutine.
 type conn struct {
-	*net.TCPConn
+	net.Conn
 	state http.ConnState
 	stall time.Duration
+}
+
+// CloseWrite ends the answer and leaves the rest of the request to be read; net/http looks for it.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 // piece is how much of an answer has to be taken within one stall time.
@@ -34,7 +42,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		if err := c.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
 			return written, err
 		}
-		n, err := c.TCPConn.Write(part)
+		n, err := c.Conn.Write(part)
 		written += n
 		if err != nil || written == len(p) {
 			return written, err
@@ -79,6 +87,45 @@ func (c *conns) wait(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+	}
+}
+
+// patientWriter is conn's Write for one stream of HTTP/2, whose client decides how much it takes of each answer. A deadline there ends the
+// stream whether something is written or not: it is on only while something is.
+type patientWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	stall   time.Duration
+}
+
+// Unwrap is for http.ResponseController.
+func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *patientWriter) begin() { _ = w.control.SetWriteDeadline(time.Now().Add(w.stall)) }
+func (w *patientWriter) end()   { _ = w.control.SetWriteDeadline(time.Time{}) }
+
+// Flush implements http.Flusher.
+func (w *patientWriter) Flush() { _ = w.FlushError() }
+
+// FlushError is for http.ResponseController.
+func (w *patientWriter) FlushError() error {
+	w.begin()
+	defer w.end()
+	return w.control.Flush()
+}
+
+// Write gives each piece a deadline of its own.
+func (w *patientWriter) Write(p []byte) (int, error) {
+	defer w.end()
+	written := 0
+	for {
+		w.begin()
+		part := p[written:min(len(p), written+piece)]
+		n, err := w.ResponseWriter.Write(part)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
 		}
 	}
 }

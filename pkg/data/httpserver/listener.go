@@ -4,39 +4,50 @@
 package httpserver
 
 import (
+	"context"
 	"errors"
 	"net"
+	"os"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// listener is a TCP listener whose Close first takes the connections that the kernel has already accepted: closing the socket
+// acceptor is a TCP or a Unix listener.
+type acceptor interface {
+	net.Listener
+	syscall.Conn
+}
+
+// listener is one whose Close first takes the connections that the kernel has already accepted: closing the socket
 // would reset them, and their clients, who are connected and may have sent a request, would lose it.
 type listener struct {
-	*net.TCPListener
+	acceptor
+
 	stall   time.Duration
 	once    sync.Once
 	closed  error
-	waiting chan *net.TCPConn
+	waiting chan net.Conn
 }
 
 func newListener(l net.Listener, stall time.Duration) net.Listener {
-	tcp, ok := l.(*net.TCPListener)
+	a, ok := l.(acceptor)
 	if !ok {
 		return l
 	}
-	return &listener{TCPListener: tcp, stall: stall, waiting: make(chan *net.TCPConn)}
+	return &listener{acceptor: a, stall: stall, waiting: make(chan net.Conn)}
 }
 
 // Accept returns the next connection, and after Close those that Close rescued, then the error of a closed listener.
 func (l *listener) Accept() (net.Conn, error) {
-	tcp, err := l.AcceptTCP()
+	accepted, err := l.acceptor.Accept()
 	if err == nil {
-		return &conn{TCPConn: tcp, stall: l.stall}, nil
+		return &conn{Conn: accepted, stall: l.stall}, nil
 	}
 	if errors.Is(err, net.ErrClosed) {
 		if rescued, ok := <-l.waiting; ok {
-			return &conn{TCPConn: rescued, stall: l.stall}, nil
+			return &conn{Conn: rescued, stall: l.stall}, nil
 		}
 	}
 	return nil, err
@@ -45,8 +56,8 @@ func (l *listener) Accept() (net.Conn, error) {
 // Close stops listening.
 func (l *listener) Close() error {
 	l.once.Do(func() {
-		var rescued []*net.TCPConn
-		rescued, l.closed = rescue(l.TCPListener)
+		var rescued []net.Conn
+		rescued, l.closed = rescue(l.acceptor)
 		go func() {
 			for _, conn := range rescued {
 				l.waiting <- conn
@@ -55,4 +66,45 @@ func (l *listener) Close() error {
 		}()
 	})
 	return l.closed
+}
+
+// unixPrefix marks an address that is a path: a Unix socket.
+const unixPrefix = "unix:"
+
+// open listens on host:port, or on a Unix socket. A socket file that a process left behind when it was killed is replaced.
+func open(ctx context.Context, addr string) (net.Listener, error) {
+	path, isUnix := strings.CutPrefix(addr, unixPrefix)
+	if !isUnix {
+		return (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, path) {
+		if err = os.Remove(path); err == nil {
+			l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(path, "@") {
+		// The group may be that of another container of the pod.
+		if err := os.Chmod(path, 0o660); err != nil {
+			_ = l.Close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// abandoned tells a socket that nobody listens on any more.
+func abandoned(ctx context.Context, path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return false
+	}
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = c.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }

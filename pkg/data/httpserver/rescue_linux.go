@@ -17,7 +17,7 @@ const handshake = 10 * time.Millisecond
 
 // rescue closes l and returns the connections that waited in the kernel's queue. New handshakes are ignored first, so that their clients
 // try again and find the port closed; those under way end in the queue; then the queue is taken.
-func rescue(l *net.TCPListener) ([]*net.TCPConn, error) {
+func rescue(l acceptor) ([]net.Conn, error) {
 	fd := -1
 	if raw, err := l.SyscallConn(); err == nil {
 		_ = raw.Control(func(own uintptr) {
@@ -30,11 +30,16 @@ func rescue(l *net.TCPListener) ([]*net.TCPConn, error) {
 	if fd < 0 {
 		return nil, l.Close()
 	}
-	ignoreNew(fd)
+	_, isTCP := l.(*net.TCPListener)
+	if isTCP {
+		ignoreNew(fd)
+	}
 	err := l.Close()
 	conns := take(fd, nil)
-	time.Sleep(handshake)
-	conns = take(fd, conns)
+	if isTCP {
+		time.Sleep(handshake)
+		conns = take(fd, conns)
+	}
 	_ = unix.Close(fd)
 	return conns, err
 }
@@ -54,7 +59,7 @@ func ignoreNew(fd int) {
 }
 
 // take accepts without waiting.
-func take(fd int, conns []*net.TCPConn) []*net.TCPConn {
+func take(fd int, conns []net.Conn) []net.Conn {
 	for {
 		nfd, _, err := unix.Accept4(fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ECONNABORTED) {
@@ -68,8 +73,8 @@ func take(fd int, conns []*net.TCPConn) []*net.TCPConn {
 		file := os.NewFile(uintptr(nfd), "")
 		conn, err := net.FileConn(file)
 		_ = file.Close()
-		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
-			conns = append(conns, tcp)
+		if err == nil {
+			conns = append(conns, conn)
 		}
 	}
 }

@@ -8,4 +8,4 @@ package httpserver
 import "net"
 
 // rescue needs system calls that only Linux has; elsewhere DrainDelay is what keeps clients from being reset.
-func rescue(l *net.TCPListener) ([]*net.TCPConn, error) { return nil, l.Close() }
+func rescue(l acceptor) ([]net.Conn, error) { return nil, l.Close() }

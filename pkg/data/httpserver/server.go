@@ -9,11 +9,13 @@ package httpserver
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -27,8 +29,10 @@ import (
 type Options struct {
 	// HTTP and GRPC are the ports. An endpoint without an address is not opened.
 	HTTP, GRPC Endpoint
-	// CertFile and KeyFile make the HTTP port HTTPS. The files are looked at again while the server runs.
-	CertFile, KeyFile string
+	// HTTPSocket and GRPCSocket are Unix sockets beside them, always in cleartext: who may reach the file may speak.
+	HTTPSocket, GRPCSocket Endpoint
+	// TLS secures the ports.
+	TLS TLS
 	// ReadHeaderTimeout bounds the time from a connection's first byte to the end of the request header. Default 10 s.
 	ReadHeaderTimeout time.Duration
 	// IdleTimeout closes a connection with no request on it. Default 65 s.
@@ -46,7 +50,7 @@ type Options struct {
 
 // Endpoint is one port to listen on.
 type Endpoint struct {
-	// Addr is host:port; an empty host is every interface, port 0 any free one.
+	// Addr is host:port; an empty host is every interface, port 0 any free one. For a socket it is the file's path.
 	Addr string
 	// Flag is the flag that chose the port, for the message when it is taken.
 	Flag string
@@ -85,18 +89,22 @@ func (f *Fatal) Unwrap() error { return f.Err }
 
 // Server serves one HTTP handler and optionally one gRPC server.
 type Server struct {
-	opts     Options
-	log      *zap.Logger
-	http     *http.Server
-	grpc     GRPC
-	cert     *certificate // nil for cleartext
-	conns    conns
-	draining atomic.Bool
-	onDrain  []func()
+	opts       Options
+	log        *zap.Logger
+	http       *http.Server
+	grpc       GRPC
+	complaints complaints
+	conns      conns
+	draining   atomic.Bool
+	onDrain    []func()
 
-	mu                 sync.Mutex
-	httpLis, grpcLis   net.Listener
-	httpDone, grpcDone chan struct{} // closed when the port is no longer served
+	mu       sync.Mutex
+	secrets  *secrets // nil for cleartext
+	opened   bool
+	httpLis  []net.Listener // the port, then the socket; a nil one is not served
+	grpcLis  []net.Listener
+	httpDone chan struct{} // closed when none of them is served any more
+	grpcDone chan struct{}
 }
 
 // New makes a server; it opens nothing. grpc may be nil.
@@ -111,6 +119,7 @@ func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
+	s.complaints.log = log.Named("http")
 	s.http = &http.Server{
 		Handler:           s.around(handler),
 		ReadHeaderTimeout: opts.ReadHeaderTimeout,
@@ -118,9 +127,11 @@ func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server
 		MaxHeaderBytes:    opts.MaxHeaderBytes,
 		Protocols:         &protocols,
 		ConnState:         s.conns.changed,
+		// A connection of HTTP/2 whose client has gone, or takes nothing, is found out by a ping.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: opts.WriteStall, WriteByteTimeout: opts.WriteStall},
+		// What net/http has to say (a listener out of file descriptors, a header written twice) is for the operator.
+		ErrorLog: stdlog.New(&s.complaints, "", 0),
 	}
-	// What net/http has to say (a listener out of file descriptors, a header written twice) is for the operator.
-	s.http.ErrorLog, _ = zap.NewStdLogAt(log.Named("http"), zap.WarnLevel) // it knows that level
 	return s
 }
 
@@ -147,6 +158,12 @@ func (s *Server) around(next http.Handler) http.Handler {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close")
 		}
+		if r.ProtoMajor == 2 {
+			// The stream's own: a client may keep its connection alive and take nothing of one answer.
+			patient := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opts.WriteStall}
+			defer patient.begin() // for what net/http writes when the handler has returned
+			w = patient
+		}
 		next.ServeHTTP(w, r)
 		if r.ContentLength != 0 {
 			wait := s.opts.ReadHeaderTimeout
@@ -162,32 +179,67 @@ func (s *Server) around(next http.Handler) http.Handler {
 func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var err error
-	if s.cert == nil && s.opts.CertFile+s.opts.KeyFile != "" {
-		if s.cert, err = newCertificate(s.opts.CertFile, s.opts.KeyFile, s.log); err != nil {
+	if s.opened {
+		return nil
+	}
+	if s.secrets == nil && s.opts.TLS.on() {
+		var err error
+		if s.secrets, err = newSecrets(s.opts.TLS, s.log); err != nil {
 			return err
 		}
-		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+		s.http.TLSConfig = s.secrets.config("h2", "http/1.1")
 	}
-	if s.httpLis == nil && s.opts.HTTP.Addr != "" {
-		if s.httpLis, err = s.listen(ctx, "HTTP", s.opts.HTTP); err != nil {
-			return err
-		}
-	}
-	if s.grpcLis == nil && s.opts.GRPC.Addr != "" && s.grpc != nil {
-		if s.grpcLis, err = s.listen(ctx, "gRPC", s.opts.GRPC); err != nil {
-			if s.httpLis != nil {
-				_ = s.httpLis.Close()
-				s.httpLis = nil
+	err := s.listenAll(ctx)
+	if err != nil {
+		for _, l := range slices.Concat(s.httpLis, s.grpcLis) {
+			if l != nil {
+				_ = l.Close()
 			}
-			return err
 		}
+		s.httpLis, s.grpcLis = nil, nil
 	}
-	return nil
+	s.opened = err == nil
+	return err
+}
+
+func (s *Server) listenAll(ctx context.Context) error {
+	add := func(to *[]net.Listener, what string, e Endpoint) error {
+		if e.Addr == "" {
+			*to = append(*to, nil)
+			return nil
+		}
+		l, err := s.listen(ctx, what, e)
+		if err == nil {
+			*to = append(*to, l)
+		}
+		return err
+	}
+	socket := func(e Endpoint) Endpoint {
+		if e.Addr != "" {
+			e.Addr = unixPrefix + e.Addr
+		}
+		return e
+	}
+	if err := add(&s.httpLis, "HTTP", s.opts.HTTP); err != nil {
+		return err
+	}
+	if err := add(&s.httpLis, "HTTP", socket(s.opts.HTTPSocket)); err != nil {
+		return err
+	}
+	if s.grpc == nil {
+		return nil
+	}
+	if err := add(&s.grpcLis, "gRPC", s.opts.GRPC); err != nil {
+		return err
+	}
+	if port := s.grpcLis[0]; port != nil && s.opts.TLS.GRPC {
+		s.grpcLis[0] = &secureListener{Listener: port, config: s.secrets.config("h2"), complaints: &s.complaints}
+	}
+	return add(&s.grpcLis, "gRPC", socket(s.opts.GRPCSocket))
 }
 
 func (s *Server) listen(ctx context.Context, what string, e Endpoint) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", e.Addr)
+	l, err := open(ctx, e.Addr)
 	if err == nil {
 		return newListener(l, s.opts.WriteStall), nil
 	}
@@ -196,9 +248,12 @@ func (s *Server) listen(ctx context.Context, what string, e Endpoint) (net.Liste
 		hint = " or choose another with " + e.Flag
 	}
 	var dns *net.DNSError
+	path, isSocket := strings.CutPrefix(e.Addr, unixPrefix)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("listen for %s on %s: %w: stop it%s", what, e.Addr, ErrPortTaken, hint)
+	case isSocket:
+		return nil, fmt.Errorf("listen for %s on the socket %s: %w", what, path, err)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("listen for %s on %s: not allowed to open this port: take one above 1023%s", what, e.Addr, hint)
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &dns):
@@ -214,13 +269,23 @@ func (s *Server) HTTPAddr() net.Addr { return s.addr(&s.httpLis) }
 // GRPCAddr is the address of the gRPC port, nil before Listen or without one.
 func (s *Server) GRPCAddr() net.Addr { return s.addr(&s.grpcLis) }
 
-func (s *Server) addr(l *net.Listener) net.Addr {
+func (s *Server) addr(all *[]net.Listener) net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if *l == nil {
+	if len(*all) == 0 || (*all)[0] == nil {
 		return nil
 	}
-	return (*l).Addr()
+	return (*all)[0].Addr()
+}
+
+// CertificateExpires is when the certificate that is served now does; zero in cleartext or before Listen.
+func (s *Server) CertificateExpires() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.secrets == nil {
+		return time.Time{}
+	}
+	return s.secrets.expires()
 }
 
 // Run serves until ctx ends, then drains: readiness turns false at once, new requests are answered for DrainDelay more, then the
@@ -230,15 +295,14 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.Listen(ctx); err != nil {
 		return err
 	}
-	failed := make(chan error, 2)
-	if s.httpLis != nil {
-		s.httpDone = make(chan struct{})
-		go func() { s.serve("HTTP", s.httpDone, failed, s.serveHTTP) }()
-	}
-	if s.grpcLis != nil {
-		s.grpcDone = make(chan struct{})
-		go func() { s.serve("gRPC", s.grpcDone, failed, func() error { return s.grpc.Serve(s.grpcLis) }) }()
-	}
+	failed := make(chan error, len(s.httpLis)+len(s.grpcLis))
+	s.httpDone = s.serve("HTTP", s.httpLis, failed, func(l net.Listener) error {
+		if s.secrets != nil && l == s.httpLis[0] {
+			return s.http.ServeTLS(l, "", "")
+		}
+		return s.http.Serve(l)
+	})
+	s.grpcDone = s.serve("gRPC", s.grpcLis, failed, func(l net.Listener) error { return s.grpc.Serve(l) })
 	var cause error
 	select {
 	case <-ctx.Done():
@@ -254,18 +318,30 @@ func (s *Server) Run(ctx context.Context) error {
 	return cause
 }
 
-func (s *Server) serveHTTP() error {
-	if s.cert != nil {
-		return s.http.ServeTLS(s.httpLis, "", "")
+// serve serves on each of the listeners; the channel is closed when none is served any more, and nil when there is none.
+func (s *Server) serve(what string, on []net.Listener, failed chan<- error, serve func(net.Listener) error) chan struct{} {
+	var all sync.WaitGroup
+	served := 0
+	for _, l := range on {
+		if l == nil {
+			continue
+		}
+		served++
+		all.Go(func() {
+			if err := serve(l); err != nil && !s.draining.Load() {
+				failed <- fmt.Errorf("serve %s: %w", what, err)
+			}
+		})
 	}
-	return s.http.Serve(s.httpLis)
-}
-
-func (s *Server) serve(what string, done chan<- struct{}, failed chan<- error, serve func() error) {
-	defer close(done)
-	if err := serve(); err != nil && !s.draining.Load() {
-		failed <- fmt.Errorf("serve %s: %w", what, err)
+	if served == 0 {
+		return nil
 	}
+	done := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	return done
 }
 
 func (s *Server) drain(ctx context.Context, graceful bool) error {
@@ -302,7 +378,11 @@ func (s *Server) drain(ctx context.Context, graceful bool) error {
 // drainHTTP stops listening, lets every connection that has a request, or is new and may still send one, finish, and only then calls
 // Shutdown: from that moment on net/http drops requests that it reads.
 func (s *Server) drainHTTP(ctx context.Context) error {
-	_ = s.httpLis.Close()
+	for _, l := range s.httpLis {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 	<-s.httpDone
 	s.conns.wait(ctx)
 	if err := s.http.Shutdown(ctx); err == nil {

@@ -52,6 +52,7 @@ type flags struct {
 	maxReceive, maxSend            int
 	log                            telemetry.LogOptions
 	server                         Options
+	edge                           edge
 
 	modelNameGiven bool
 	ignored        []string // unknown arguments
@@ -73,8 +74,6 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.keepAlive, underscored(handoff.FlagTimeoutKeepAlive), handoff.DefaultKeepAliveSeconds, "seconds after which an idle connection is closed")
 	fs.IntVar(&o.maxReceive, handoff.FlagGRPCMaxReceiveMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message received, in bytes; -1: what gRPC can carry")
 	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes; -1: what gRPC can carry")
-	fs.StringVar(&o.server.Server.CertFile, handoff.FlagSSLCertFile, o.server.Server.CertFile, "certificate file: REST becomes HTTPS, on port "+strconv.Itoa(handoff.HTTPSPort)+" unless --"+handoff.FlagHTTPPort+" is given")
-	fs.StringVar(&o.server.Server.KeyFile, handoff.FlagSSLKeyFile, o.server.Server.KeyFile, "the certificate's key file")
 	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
 	fs.Int64Var(&o.server.MaxBodies, "max_bodies_bytes", httpserver.DefaultMaxHeld, "memory of all request bodies above 1 MiB at once; more are answered 429")
 	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when its body stops for this long")
@@ -83,6 +82,7 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.server.QueueTimeout, "queue_timeout", 30*time.Second, "longest wait in that queue")
 	o.server.Server.DrainDelay = time.Second
 	o.server.Server.BindFlags(fs)
+	o.edge.bindFlags(fs)
 	o.log.BindFlags(fs)
 
 	fs.Int(handoff.FlagWorkers, 1, "accepted, without effect: one process uses every core")
@@ -116,7 +116,7 @@ func (c *Command) parse(args []string) (o *flags, done bool, code int) {
 	fs.ParseErrorsAllowlist.UnknownFlags = true
 	o.log.Level = c.Getenv(handoff.EnvLogLevel)
 	o.server.Proba = strings.EqualFold(c.Getenv(handoff.EnvPredictProba), "true")
-	o.server.Server.CertFile, o.server.Server.KeyFile = c.Getenv(handoff.EnvTLSCertFile), c.Getenv(handoff.EnvTLSKeyFile)
+	o.edge.fromEnvironment(c.Getenv)
 	o.BindFlags(fs)
 	if c.Bind != nil {
 		c.Bind(fs)
@@ -133,7 +133,7 @@ func (c *Command) parse(args []string) (o *flags, done bool, code int) {
 		fmt.Fprintln(c.Stdout, version.String())
 		return o, true, 0
 	}
-	if o.server.Server.CertFile != "" && !fs.Changed(handoff.FlagHTTPPort) {
+	if o.edge.tls.CertFile != "" && !fs.Changed(handoff.FlagHTTPPort) {
 		o.httpPort = handoff.HTTPSPort
 	}
 	o.modelNameGiven = fs.Changed(handoff.FlagModelName)
@@ -168,14 +168,15 @@ func (o *flags) validate() error {
 		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagHTTPPort, o.httpPort)
 	case o.grpcPort < 0 || o.grpcPort > 65535:
 		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagGRPCPort, o.grpcPort)
-	case (o.server.Server.CertFile == "") != (o.server.Server.KeyFile == ""):
-		return fmt.Errorf("--%s and --%s go together", handoff.FlagSSLCertFile, handoff.FlagSSLKeyFile)
 	case o.threads < 0:
 		return fmt.Errorf("argument --%s: %d: expected a number of cores", handoff.FlagNThread, o.threads)
 	case o.keepAlive < 0:
 		return fmt.Errorf("argument --%s: %d: expected a number of seconds", underscored(handoff.FlagTimeoutKeepAlive), o.keepAlive)
 	case o.modelName == "" || strings.Contains(o.modelName, "/"):
 		return fmt.Errorf("argument --%s: %q: expected a name without slashes", handoff.FlagModelName, o.modelName)
+	}
+	if err := o.edge.validate(); err != nil {
+		return err
 	}
 	return o.validateLimits()
 }
@@ -261,6 +262,7 @@ func (o *flags) options(log *zap.Logger) Options {
 	if o.enableGRPC {
 		s.Server.GRPC = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.grpcPort), Flag: "--" + handoff.FlagGRPCPort}
 	}
+	o.edge.apply(&s, bool(o.enableGRPC))
 	s.Server.IdleTimeout = time.Duration(o.keepAlive) * time.Second
 	s.Log, s.Registry = log, telemetry.NewRegistry()
 	if own := o.command.Models; own != nil {

@@ -32,18 +32,18 @@ const maxMetadata = 64 << 10
 
 // GRPCOptions are the options that a gRPC server which RegisterGRPC is used with should have: limits, and the end of panics.
 func (s *Server) GRPCOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{
+	return append(s.wayIn(),
 		grpc.MaxRecvMsgSize(s.opts.MaxGRPCReceive),
 		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxMetadata),
-		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.ConnectionTimeout(10*time.Second),
 		grpc.UnaryInterceptor(s.aroundCall),
 		grpc.StreamInterceptor(s.aroundStream),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 			return status.Error(codes.Unimplemented, "Method not found!")
 		}),
-	}
+	)
 }
 
 // RegisterGRPC adds the inference, the health and the reflection service.

@@ -1,0 +1,75 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Clients of gRPC that have gone are found out by pings: after this time without a word, and that time without an answer.
+const (
+	pingAfter = time.Minute
+	pingWait  = 20 * time.Second
+)
+
+// minPing is how often a client may ping. Balancers and clients that keep idle connections open do it every ten seconds or more.
+const minPing = 5 * time.Second
+
+// wayIn are the options of a gRPC server that are about its connections.
+func (s *Server) wayIn() []grpc.ServerOption {
+	options := []grpc.ServerOption{
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingWait}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+	}
+	if s.opts.Server.TLS.GRPC {
+		options = append(options, grpc.Creds(securedBefore{}))
+	}
+	return options
+}
+
+// securedBefore are credentials for connections that the listener has secured already: what is left is the handshake, in gRPC's own time,
+// and to tell who the peer is. A connection of a Unix socket is in cleartext.
+type securedBefore struct{}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (securedBefore) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secure, ok := conn.(interface {
+		HandshakeContext(ctx context.Context) error
+		ConnectionState() tls.ConnectionState
+	})
+	if !ok {
+		return conn, nil, nil
+	}
+	// The connection has a deadline: grpc.ConnectionTimeout.
+	if err := secure.HandshakeContext(context.Background()); err != nil {
+		return nil, nil, err
+	}
+	return conn, credentials.TLSInfo{
+		State:          secure.ConnectionState(),
+		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+	}, nil
+}
+
+// ClientHandshake implements credentials.TransportCredentials; a server has no use for it.
+func (securedBefore) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return conn, nil, credentials.ErrConnDispatched
+}
+
+// Info implements credentials.TransportCredentials.
+func (securedBefore) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
+}
+
+// Clone implements credentials.TransportCredentials.
+func (securedBefore) Clone() credentials.TransportCredentials { return securedBefore{} }
+
+// OverrideServerName implements credentials.TransportCredentials.
+func (securedBefore) OverrideServerName(string) error { return nil }
