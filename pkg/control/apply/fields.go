@@ -17,16 +17,23 @@ func KeepOwn(u *unstructured.Unstructured) {
 	if !ok {
 		return
 	}
-	text := ownText(u)
+	entry := ownEntry(u)
+	text := textOf(entry)
 	if text == "" {
 		delete(metadata, "managedFields")
 		return
 	}
-	metadata["managedFields"] = []any{map[string]any{"manager": FieldManager, "operation": string(metav1.ManagedFieldsOperationApply), "fieldsV1": text}}
+	own := map[string]any{"manager": FieldManager, "operation": string(metav1.ManagedFieldsOperationApply), "fieldsV1": text}
+	if at, ok := entry["time"].(string); ok {
+		own["time"] = at // control/observe reads it
+	}
+	metadata["managedFields"] = []any{own}
 }
 
 // ownText is our entry of the managed fields, empty where there is none. It reads both what the API server sends and what KeepOwn leaves.
-func ownText(u *unstructured.Unstructured) string {
+func ownText(u *unstructured.Unstructured) string { return textOf(ownEntry(u)) }
+
+func ownEntry(u *unstructured.Unstructured) map[string]any {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	for _, e := range entries {
@@ -34,19 +41,23 @@ func ownText(u *unstructured.Unstructured) string {
 		if entry["manager"] != FieldManager || entry["operation"] != string(metav1.ManagedFieldsOperationApply) {
 			continue
 		}
-		if sub, _ := entry["subresource"].(string); sub != "" {
-			continue
+		if sub, _ := entry["subresource"].(string); sub == "" {
+			return entry
 		}
-		switch fields := entry["fieldsV1"].(type) {
-		case string:
-			return fields
-		case map[string]any:
-			raw, err := json.Marshal(fields)
-			if err != nil {
-				return ""
-			}
-			return string(raw)
+	}
+	return nil
+}
+
+func textOf(entry map[string]any) string {
+	switch fields := entry["fieldsV1"].(type) {
+	case string:
+		return fields
+	case map[string]any:
+		raw, err := json.Marshal(fields)
+		if err != nil {
+			return ""
 		}
+		return string(raw)
 	}
 	return ""
 }

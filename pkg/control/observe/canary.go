@@ -18,8 +18,9 @@ import (
 
 // Reasons of events about canaries.
 const (
-	eventRolledBack = "CanaryRolledBack"
-	eventAdvanced   = "CanaryAdvanced"
+	EventRolledBack = "CanaryRolledBack"
+	EventAdvanced   = "CanaryAdvanced"
+	EventPromoted   = "CanaryPromoted"
 )
 
 // canaries tells of each canary predictor, and of all together. They do not decide whether the service is ready.
@@ -37,6 +38,9 @@ func (o *observer) canaries(p *plan.Plan) {
 		s.Weight, s.ShadowPercent = &weight, copies
 		f := o.canaryFact(p, c, &s, serves)
 		s.Reason, s.Message = f.reason, bounded(f.message, maxMessage)
+		if f.tell {
+			o.tell = append(o.tell, s.Name)
+		}
 		if before := canaryStatus(o.old, s.Name); before != nil && before.Reason == s.Reason && (f.weak || sameButFigures(before.Message, s.Message)) {
 			s.Message = before.Message
 		}
@@ -85,24 +89,24 @@ func (o *observer) canary(p *plan.Plan, c plan.Track) (servingv1beta1.CanaryStat
 func (o *observer) canaryFact(p *plan.Plan, c plan.Track, s *servingv1beta1.CanaryStatus, serves *part) fact {
 	if why := unplanned(p, c.Workload); why != nil {
 		o.refuse(s, why)
-		return fact{status: corev1.ConditionFalse, reason: why.Reason, message: why.Message}
+		return fact{status: corev1.ConditionFalse, reason: why.Reason, message: why.Message, tell: true}
 	}
 	if err := o.in.CanaryFailures[c.Workload]; err != nil {
 		t := o.troubleIn(err)
-		return fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message}
+		return fact{status: corev1.ConditionFalse, reason: t.reason, message: t.message, tell: t.event != ""}
 	}
 	asks := c.Percent > 0 || c.Shadow > 0
 	switch a := s.Analysis; {
 	case !s.Ready:
-		return fact{status: corev1.ConditionFalse, reason: serves.reason, message: serves.message, weak: serves.weak}
+		return fact{status: corev1.ConditionFalse, reason: serves.reason, message: serves.message, weak: serves.weak, tell: serves.tell}
 	case a != nil && a.Verdict == servingv1beta1.CanaryRolledBack:
 		return fact{status: corev1.ConditionFalse, reason: ReasonCanaryRolledBack, message: a.Message}
 	case serves.behind != nil:
-		return fact{status: corev1.ConditionTrue, reason: serves.behind.reason, weak: serves.behind.weak, message: "it serves as before, its latest change does not: " + serves.behind.message}
+		return fact{status: corev1.ConditionTrue, reason: serves.behind.reason, weak: serves.behind.weak, tell: true, message: "it " + servesAsBefore + why + serves.behind.message}
 	case asks && p.Route.NoSplit != "":
-		return fact{status: corev1.ConditionTrue, reason: ReasonTrafficNotSplit, message: "it runs but gets no requests: " + p.Route.NoSplit}
+		return fact{status: corev1.ConditionTrue, reason: ReasonTrafficNotSplit, tell: true, message: "it runs but gets no requests: " + p.Route.NoSplit}
 	case asks && !meet(p, c.Workload):
-		return fact{status: corev1.ConditionTrue, reason: ReasonOtherProtocol, message: "it runs but gets no requests: it has no port for what the stable predictor speaks; name its ports as those are (a name with grpc or h2c is gRPC)"}
+		return fact{status: corev1.ConditionTrue, reason: ReasonOtherProtocol, tell: true, message: "it runs but gets no requests: it has no port for what the stable predictor speaks; name its ports as those are (a name with grpc or h2c is gRPC)"}
 	case asks && p.Component(serving.Transformer) != nil:
 		return fact{status: corev1.ConditionTrue, reason: ReasonPredictorHostOnly, message: "it has its share of the requests for the predictor's own host; those that pass the transformer reach the stable predictor"}
 	}
@@ -210,7 +214,7 @@ func (o *observer) stoppedCanaries() []servingv1beta1.CanaryStatus {
 	return list
 }
 
-// canaryEvents tell what has changed for canaries by their measurements, and what keeps one from being made.
+// canaryEvents tell what has changed for canaries by their measurements, what keeps one from its share, and that one has been promoted.
 func (o *observer) canaryEvents() []Event {
 	var events []Event
 	for i := range o.status.CanaryStatuses {
@@ -223,20 +227,32 @@ func (o *observer) canaryEvents() []Event {
 			}
 			switch {
 			case a.Verdict == servingv1beta1.CanaryRolledBack && before.Verdict != servingv1beta1.CanaryRolledBack:
-				events = append(events, Event{Type: corev1.EventTypeWarning, Reason: eventRolledBack, Message: bounded("canary predictor "+s.Name+": "+a.Message, maxFailure)})
+				events = append(events, Event{Type: corev1.EventTypeWarning, Reason: EventRolledBack, Message: bounded("canary predictor "+s.Name+": "+a.Message, maxFailure)})
 			case a.ObservedSpec == before.ObservedSpec && a.Step > before.Step:
-				events = append(events, Event{Type: corev1.EventTypeNormal, Reason: eventAdvanced, Message: "canary predictor " + s.Name + " may have " + strconv.Itoa(int(a.AllowedPercent)) + " percent"})
+				events = append(events, Event{Type: corev1.EventTypeNormal, Reason: EventAdvanced, Message: "canary predictor " + s.Name + " may have " + strconv.Itoa(int(a.AllowedPercent)) + " percent"})
 			}
 		}
-		if o.in.Plan == nil {
-			continue
-		}
-		for j := range o.in.Plan.Unplanned {
-			u := &o.in.Plan.Unplanned[j]
-			if u.Name == s.Name && (old == nil || old.Reason != s.Reason) {
-				events = append(events, Event{Type: corev1.EventTypeWarning, Reason: u.Why.Reason, Message: bounded("canary predictor "+s.Name+": "+u.Why.Message, maxFailure)})
-			}
+		if slices.Contains(o.tell, s.Name) && (old == nil || !sameCause(old.Reason, old.Message, s.Reason, s.Message)) {
+			events = append(events, Event{Type: corev1.EventTypeWarning, Reason: s.Reason, Message: bounded("canary predictor "+s.Name+": "+s.Message, maxFailure)})
 		}
 	}
+	if name := o.promoted(); name != "" {
+		events = append(events, Event{Type: corev1.EventTypeNormal, Reason: EventPromoted, Message: "canary predictor " + name + " is the predictor now"})
+	}
 	return events
+}
+
+// promoted is the name of the canary that has become the predictor since the status was last written; empty for none.
+func (o *observer) promoted() string {
+	if o.in.Plan == nil || o.in.Plan.Stopped {
+		return ""
+	}
+	predictor := o.in.Plan.Component(serving.Predictor)
+	for i := range o.old.CanaryStatuses {
+		name := o.old.CanaryStatuses[i].Name
+		if predictor != nil && predictor.Name == names.Predictor(o.svc.Name, name) {
+			return name
+		}
+	}
+	return ""
 }

@@ -30,6 +30,8 @@ const (
 	onIngress    = "IngressReady"
 	onCanaries   = "CanaryPredictorReady"
 	onImages     = "OciImageVolumeCompatible"
+	onScalers    = "AutoscalerReady"
+	onHosts      = "HostUnique"
 	onAll        = "all"
 )
 
@@ -40,13 +42,13 @@ const (
 
 // Causes are all reasons that this package gives, what explains most first.
 func Causes() []Cause {
-	return slices.Concat(podCauses(), planCauses(), routeCauses(), canaryCauses(), imageCauses())
+	return slices.Concat(podCauses(), planCauses(), routeCauses(), canaryCauses(), imageCauses(), besideCauses())
 }
 
 // podCauses are those that pods and their workloads show.
 func podCauses() []Cause {
 	return []Cause{
-		{ReasonPodsStarting, onComponents, "pods are on their way: being started, or the model is being fetched and loaded", "", ""},
+		{ReasonPodsStarting, onComponents, "pods are on their way: being started, or the model is being fetched and loaded. Where it stands on a component that is True, others serve meanwhile", "", ""},
 		{ReasonModelLoadFailed, onComponents, "the storage initializer failed: its exit code, the kind of failure and its words, or its last log lines", backOff + "; what came so far is kept", "by the kind of failure: correct the URI, the credentials, or put the model there"},
 		{ReasonCrashLoop, onComponents, "a container ends: exit code, and the last lines of its termination message", backOff, "read its log: `kserve status NAME`, or the command in the message"},
 		{ReasonInitFailed, onComponents, "an init container other than the storage initializer ends with an error", backOff, "as above"},
@@ -67,6 +69,7 @@ func podCauses() []Cause {
 		{ReasonDeadlineExceeded, onComponents, "nothing of the above is known, and the Deployment has given up waiting", "Kubernetes goes on", ""},
 		{ReasonScaledToZero, onComponents, "no pod is wanted at present", "", ""},
 		{ReasonProgressing, onComponents, "the Deployment's own status is older than its last change", "", ""},
+		{ReasonReplacing, onComponents, "the component is True: another workload serves until its own can take its place", "", ""},
 		{ReasonNotCreated, onComponents, "the Deployment or Knative Service is not there yet", "", ""},
 	}
 }
@@ -84,6 +87,7 @@ func planCauses() []Cause {
 		{servingv1beta1.ReasonReconcileFailed, onComponents, "an object cannot be made: the API server's words, a missing CustomResourceDefinition, a name that belongs to someone else", growing + "; a name or a refusal is looked at again after 1 to 5 minutes", "by the message"},
 		{"Waiting", onComponents, "something has to go, or to be there, before an object can be made", "every few seconds", ""},
 		{"PredictorNotReady", onComponents, "ModelMesh has not said where the predictor is served", "every few seconds", ""},
+		{ReasonInvalidSettings, onComponents, "a new service, and there is no `inferenceservice-config` yet that could be used", "when the ConfigMap changes", "correct the ConfigMap"},
 		{"ServerlessModeRejected", onComponents, "Knative mode in a cluster without Knative Serving", "when its CustomResourceDefinition appears", "install it, or use Standard mode"},
 		{servingv1beta1.ReasonStopped, onAll, "annotation `serving.kserve.io/stop` is true", "", "take the annotation away"},
 	}
@@ -94,7 +98,7 @@ func routeCauses() []Cause {
 	return []Cause{
 		{"Predictor ingress not created", onIngress, "the route is made once every component can answer; the same of `Transformer`, `Explainer`", "", ""},
 		{"Predictor Deployment NotReady", onIngress, "the same, with the Gateway API", "", ""},
-		{ReasonParentStatus, onIngress, "no Gateway has answered for a route", "", "see whether the Gateway of `ingress.kserveIngressGateway` exists and is programmed"},
+		{ReasonParentStatus, onIngress, "no Gateway has answered for a route; or, of a service that was reached before, none has taken up a change of it for over a minute", "", "see whether the Gateway of `ingress.kserveIngressGateway` exists and is programmed"},
 		{"NoMatchingParent", onIngress, "a Gateway refuses a route: any reason of `Accepted` or `ResolvedRefs` of the Gateway API may stand here", "when the Gateway changes", "by its message"},
 	}
 }
@@ -112,6 +116,17 @@ func canaryCauses() []Cause {
 		{rollout.ReasonNoPrometheus, "canaryStatuses", "the operator has named no Prometheus", "", "set it in the operator's ConfigMap"},
 		{rollout.ReasonNoAnswer, "canaryStatuses", "Prometheus did not answer, or not with a number; this is no verdict", "at the next look", ""},
 		{rollout.ReasonNoData, "canaryStatuses", "there was nothing to measure, as without requests; this is no verdict", "at the next look", ""},
+	}
+}
+
+// besideCauses are those of what is wrong while requests are answered.
+func besideCauses() []Cause {
+	return []Cause{
+		{"FailedGetResourceMetric", onScalers, "the HorizontalPodAutoscaler has no measurements for two minutes: any reason of its `ScalingActive` or `AbleToScale` may stand here", "every 15 seconds", "see whether the metrics API answers, and whether the containers request what is measured"},
+		{"ScaledObjectCheckFailed", onScalers, "KEDA cannot use the ScaledObject: any reason of its `Ready` may stand here", "by KEDA", "correct the metrics of the component"},
+		{"FallbackExists", onScalers, "KEDA cannot read a metric and keeps the pods of the fallback", "by KEDA", "let KEDA reach what the metric is read from"},
+		{ReasonAutoscalerFailed, onScalers, "an autoscaler that gives no reason", "by the autoscaler", ""},
+		{ReasonHostClash, onHosts, "a route of another service has the same host: which of them answers, the gateway decides", "when one of them changes", "give one of them another name, or let `ingress.domainTemplate` tell them apart"},
 	}
 }
 
@@ -136,13 +151,15 @@ type Condition struct {
 func Conditions() []Condition {
 	return []Condition{
 		{serving.ConditionReady, "error", "an inference would succeed now: `PredictorReady` and `IngressReady` are True"},
-		{servingv1beta1.PredictorReady, "error", "enough pods of the predictor serve"},
+		{servingv1beta1.PredictorReady, "error", "pods of the predictor serve: as many as it shall have at first, one at least from then on"},
 		{servingv1beta1.IngressReady, "error", "the service can be reached, and whatever it is reached through can answer"},
 		{servingv1beta1.TransformerReady, "Info", "the transformer's pods serve; while it is not True, `IngressReady` is not either"},
 		{servingv1beta1.ExplainerReady, "Info", "the same of the explainer"},
-		{servingv1beta1.LatestDeploymentReady, "Info", "Standard mode: there, and False, only while an older version serves because the latest change failed. Knative mode: every configuration is ready"},
+		{servingv1beta1.LatestDeploymentReady, "Info", "Standard mode: there, and False, only while an older version serves because the latest change failed, or while something beside the workload could not be made. Knative mode: every configuration is ready"},
 		{servingv1beta1.CanaryPredictorReady, "Info", "each canary predictor has a pod that serves; it does not count for `Ready`"},
 		{servingv1beta1.OCIImageVolumeCompatible, "Info", "never: it is there, and False, only while the operator mounts model images as volumes and the cluster is too old for that. Nothing depends on it"},
+		{servingv1beta1.AutoscalerReady, "Info", "never: it is there, and False, only while the autoscaler of a component that serves cannot do its work. It does not count for `Ready`"},
+		{servingv1beta1.HostUnique, "Info", "never: it is there, and False, only while a route of another service has a host of this one. It does not count for `Ready`"},
 		{servingv1beta1.Stopped, "Info", "annotation `serving.kserve.io/stop` is true"},
 		{servingv1beta1.PredictorRouteReady, "Info", "Knative mode: what the predictor's Knative Service says"},
 		{servingv1beta1.PredictorConfigurationReady, "Info", "the same"},

@@ -37,10 +37,12 @@ func TestThePageOfConditions(t *testing.T) {
 		"IngressReady":             "## Reasons of `IngressReady`",
 		"CanaryPredictorReady":     "## Reasons of `CanaryPredictorReady`",
 		"OciImageVolumeCompatible": "## Reasons of `OciImageVolumeCompatible`",
+		"AutoscalerReady":          "## Reasons of `AutoscalerReady`",
+		"HostUnique":               "## Reasons of `HostUnique`",
 		"canaryStatuses":           "## Reasons of an analysis in `status.canaryStatuses`",
 		"all":                      "## Reasons of every condition",
 	}
-	for _, on := range []string{"all", "components", "IngressReady", "CanaryPredictorReady", "canaryStatuses", "OciImageVolumeCompatible"} {
+	for _, on := range []string{"all", "components", "IngressReady", "CanaryPredictorReady", "canaryStatuses", "AutoscalerReady", "HostUnique", "OciImageVolumeCompatible"} {
 		b.WriteString("\n" + titles[on] + "\n\n| reason | what is the case | tried again | what helps |\n|---|---|---|---|\n")
 		for _, c := range observe.Causes() {
 			if c.On == on {

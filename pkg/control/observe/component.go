@@ -32,6 +32,8 @@ type part struct {
 	behind *finding
 	// progress counts the pods of a component that is on its way; empty for all others.
 	progress string
+	// replaces says that another workload answers until this one can: what is published stays as it is.
+	replaces bool
 }
 
 // on says how far a component on its way has come. The model's state is known by then.
@@ -52,6 +54,7 @@ func (o *observer) component(c *plan.Component, entry *servingv1beta1.ComponentS
 	}
 	head := o.deployment(c, c.Name, names.App(c.Name))
 	if c.Workers == nil || c.Workers.Replicas == 0 {
+		o.replacement(c, head)
 		return head
 	}
 	return both(head, o.deployment(c, c.Workers.Name, names.App(c.Name+"-worker")))
@@ -101,7 +104,8 @@ func (o *observer) deployment(c *plan.Component, name, app string) *part {
 	p.behind = behind(d, p)
 
 	available, progressing := conditionOf(d, appsv1.DeploymentAvailable), conditionOf(d, appsv1.DeploymentProgressing)
-	serves := available.Status == corev1.ConditionTrue && d.Status.AvailableReplicas > 0
+	enough := available.Status == corev1.ConditionTrue
+	serves := d.Status.AvailableReplicas > 0 && (enough || o.answersWithFewer(c))
 	switch {
 	case wanted(d) == 0 && d.Status.AvailableReplicas == 0:
 		p.fact = fact{
@@ -113,6 +117,8 @@ func (o *observer) deployment(c *plan.Component, name, app string) *part {
 			status: corev1.ConditionUnknown, reason: ReasonProgressing,
 			message: "the status of Deployment " + name + " is older than its last change; it is looked at again when the Deployment controller has seen it",
 		}
+	case serves && !enough:
+		p.fact = o.fewer(c, p)
 	case serves && progressing.Status == corev1.ConditionTrue && progressing.Reason == "NewReplicaSetAvailable":
 		p.fact = fact{status: corev1.ConditionTrue, reason: progressing.Reason, message: progressing.Message}
 	case serves:
@@ -120,15 +126,26 @@ func (o *observer) deployment(c *plan.Component, name, app string) *part {
 	default:
 		p.fact = o.unavailable(c, d, p)
 	}
-	if p.status != corev1.ConditionTrue || ready(p.newest) == 0 {
+	if p.status != corev1.ConditionTrue || !enough || ready(p.newest) == 0 {
 		o.lookAgain(p.worst.after)
 	}
 	return p
 }
 
-// unavailable says why a Deployment does not serve: a pod's trouble before a refusal of pods, and that before what the Deployment says.
+// unavailable says why a Deployment does not serve.
 func (o *observer) unavailable(c *plan.Component, d *appsv1.Deployment, p *part) fact {
-	f := fact{status: corev1.ConditionFalse, reason: ReasonPodsStarting}
+	f := o.fault(c, p)
+	if f.reason == "" {
+		f.reason = ReasonPodsStarting
+		p.progress = fmt.Sprintf("%d of %d pods are ready", d.Status.ReadyReplicas, wanted(d))
+	}
+	f.status = corev1.ConditionFalse
+	return f
+}
+
+// fault is what keeps pods from serving: a pod's trouble before a refusal of pods, and that before what the Deployment says; nothing while
+// they are on their way.
+func (o *observer) fault(c *plan.Component, p *part) fact {
 	worst := p.worst
 	if !worst.fails() {
 		// Pods of an older template count where the newest have nothing to tell: they may be what has stopped serving.
@@ -138,14 +155,35 @@ func (o *observer) unavailable(c *plan.Component, d *appsv1.Deployment, p *part)
 	}
 	switch {
 	case worst.fails():
-		f.reason, f.message, f.weak = worst.reason, worst.message, worst.weak
+		return fact{reason: worst.reason, message: worst.message, weak: worst.weak, tell: true}
 	case p.refused != nil:
-		f.reason, f.message = p.refused.reason, p.refused.message
+		return fact{reason: p.refused.reason, message: p.refused.message, tell: true}
 	case p.behind != nil:
-		f.reason, f.message = p.behind.reason, p.behind.message
-	default:
-		p.progress = fmt.Sprintf("%d of %d pods are ready", d.Status.ReadyReplicas, wanted(d))
+		return fact{reason: p.behind.reason, message: p.behind.message, tell: true}
 	}
+	return fact{}
+}
+
+// answersWithFewer says that a component which has been reached before goes on being ready with fewer pods than it shall have: those that
+// there are answer. At first all are waited for. A model over several nodes needs every one of them.
+func (o *observer) answersWithFewer(c *plan.Component) bool {
+	return c.Workers == nil && (o.wasTrue(c) || o.old.Components[c.Role].URL != "")
+}
+
+const fewerPods = "it serves with fewer pods than it shall have"
+
+// fewer is a component that serves with fewer pods than it shall have: more are on their way, or something is wrong with them.
+func (o *observer) fewer(c *plan.Component, p *part) fact {
+	if p.behind != nil {
+		return fact{status: corev1.ConditionTrue, reason: ReasonPodsStarting, message: fewerPods} // LatestDeploymentReady says why
+	}
+	f := o.fault(c, p)
+	f.status = corev1.ConditionTrue
+	if f.reason == "" {
+		f.reason, f.message = ReasonPodsStarting, fewerPods+"; more are on their way"
+		return f
+	}
+	f.message = fewerPods + why + f.message
 	return f
 }
 
@@ -158,6 +196,7 @@ func refused(d *appsv1.Deployment) *finding {
 	if c.Status != corev1.ConditionTrue {
 		return nil
 	}
+	c.Message = withoutPodNames(c.Message, d.Name)
 	f := finding{rank: rankContainer, reason: c.Reason, failure: servingv1beta1.RuntimeUnhealthy, detail: c.Message}
 	if f.reason == "" {
 		f.reason = ReasonFailedCreate
@@ -177,6 +216,19 @@ func refused(d *appsv1.Deployment) *finding {
 	}
 	f.message = "pods cannot be created: " + sentence(bounded(c.Message, maxDetail)) + " " + advice
 	return &f
+}
+
+// withoutPodNames leaves out of what is said of a Deployment's pods the end of their names, which is another with each attempt.
+func withoutPodNames(said, deployment string) string {
+	before, name, found := strings.Cut(said, `"`+deployment+"-")
+	if !found {
+		return said
+	}
+	_, after, found := strings.Cut(name, `"`)
+	if !found {
+		return said
+	}
+	return before + `"` + deployment + `-…"` + withoutPodNames(after, deployment)
 }
 
 // behind is why the latest template does not serve although it is time that it did. Nil while it comes along, or serves.

@@ -61,7 +61,8 @@ func dependents() [2]serving.ConditionType {
 func isOurs(kind serving.ConditionType) bool {
 	switch kind {
 	case serving.ConditionReady, servingv1beta1.IngressReady, servingv1beta1.RoutesReady, servingv1beta1.LatestDeploymentReady,
-		servingv1beta1.CanaryPredictorReady, servingv1beta1.Stopped, servingv1beta1.OCIImageVolumeCompatible:
+		servingv1beta1.CanaryPredictorReady, servingv1beta1.Stopped, servingv1beta1.OCIImageVolumeCompatible,
+		servingv1beta1.AutoscalerReady, servingv1beta1.HostUnique:
 		return true
 	}
 	for _, role := range roles() {
@@ -79,13 +80,20 @@ type fact struct {
 	message string
 	// weak says that the message knows less than an earlier one with the same reason may have known.
 	weak bool
+	// tell says that it is a cause which an event tells when it is new.
+	tell bool
 }
+
+// why stands in messages between what is the case and the cause of it.
+const why = ": "
 
 // conditions is the set that a status ends with: sorted by type, Ready following from its dependents, times of transitions kept.
 type conditions struct {
 	old  []serving.Condition
 	now  metav1.Time
 	list []serving.Condition
+	// tell are the conditions whose causes events tell.
+	tell []serving.ConditionType
 }
 
 func find(list []serving.Condition, kind serving.ConditionType) *serving.Condition {
@@ -100,6 +108,10 @@ func find(list []serving.Condition, kind serving.ConditionType) *serving.Conditi
 // put sets a condition. An old message that says the same in other figures stays, so that a retry is not a change.
 func (s *conditions) put(kind serving.ConditionType, f fact) {
 	c := serving.Condition{Type: kind, Status: f.status, LastTransitionTime: s.now, Reason: f.reason, Message: bounded(f.message, maxMessage)}
+	s.tell = slices.DeleteFunc(s.tell, func(k serving.ConditionType) bool { return k == kind })
+	if f.tell {
+		s.tell = append(s.tell, kind)
+	}
 	if kind != serving.ConditionReady && kind != servingv1beta1.PredictorReady && kind != servingv1beta1.IngressReady {
 		c.Severity = serving.SeverityInfo
 	}

@@ -44,6 +44,8 @@ type finding struct {
 	container string
 	pod       string
 	weak      bool
+	// applying says that it was met while objects were made; beside, that it is no workload that could not be made.
+	applying, beside bool
 	// after is when the mere passing of time makes it another finding.
 	after time.Duration
 }

@@ -4,6 +4,8 @@
 package observe
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +30,7 @@ func (o *observer) events() []Event {
 		}
 	}
 	events = append(events, o.canaryEvents()...)
+	events = append(events, o.causes()...)
 	was, is := statusOf(o.old, serving.ConditionReady), statusOf(&o.status, serving.ConditionReady)
 	switch {
 	case is == corev1.ConditionTrue && was != corev1.ConditionTrue:
@@ -49,23 +52,61 @@ func (o *observer) events() []Event {
 	return events
 }
 
-// told says that a status has this trouble in a condition.
-func told(s *servingv1beta1.InferenceServiceStatus, t trouble) bool {
-	message := bounded(t.message, maxMessage)
-	for i := range s.Conditions {
-		c := &s.Conditions[i]
-		if c.Status != corev1.ConditionFalse || c.Reason != t.reason {
+// causes tell, once each, what is new among the causes that somebody may have to look into.
+func (o *observer) causes() []Event {
+	var events []Event
+	for _, kind := range o.conditions.tell {
+		c := find(o.status.Conditions, kind)
+		if c == nil || said(o.old, c.Reason, c.Message) {
 			continue
 		}
-		said := c.Message
-		if _, after, found := strings.Cut(said, "its latest change does not: "); found {
-			said = after
+		message := c.Message
+		for _, role := range roles() {
+			if kind == readyCondition(role) {
+				message = string(role) + ": " + message
+			}
 		}
-		if sameButFigures(said, message) || said == message || strings.HasSuffix(said, "…") && strings.HasPrefix(message, strings.TrimSuffix(said, "…")) {
-			return true
+		events = append(events, Event{Type: corev1.EventTypeWarning, Reason: c.Reason, Message: bounded(message, maxFailure)})
+	}
+	return events
+}
+
+// told says that a status has this trouble in a condition.
+func told(s *servingv1beta1.InferenceServiceStatus, t trouble) bool {
+	return said(s, t.reason, bounded(t.message, maxMessage))
+}
+
+// said says that a condition has this cause, whichever condition it is.
+func said(s *servingv1beta1.InferenceServiceStatus, reason, message string) bool {
+	return slices.ContainsFunc(s.Conditions, func(c serving.Condition) bool { return sameCause(c.Reason, c.Message, reason, message) })
+}
+
+// sameCause compares causes without what messages say before them: that the service serves all the same, and how many pods it is true of.
+func sameCause(reason, message, otherReason, other string) bool {
+	if reason != otherReason {
+		return false
+	}
+	a, b := bareCause(message), bareCause(other)
+	if sameButFigures(a, b) {
+		return true
+	}
+	cutOff := func(short, long string) bool {
+		rest, cut := strings.CutSuffix(short, "…")
+		return cut && strings.HasPrefix(long, rest)
+	}
+	return cutOff(a, b) || cutOff(b, a)
+}
+
+var countOfPods = regexp.MustCompile(`^\d+ of \d+ pods: `)
+
+func bareCause(message string) string {
+	for _, before := range [...]string{fewerPods, servesAsBefore, servesInPart} {
+		if _, after, found := strings.Cut(message, before+why); found {
+			message = after
+			break
 		}
 	}
-	return false
+	return strings.TrimPrefix(message, countOfPods.FindString(message))
 }
 
 // notReady lists the conditions that are False, with their causes.

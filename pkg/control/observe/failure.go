@@ -5,12 +5,14 @@ package observe
 
 import (
 	"errors"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
+	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
 // failureReason tells the reasons that modelStatus.lastFailureInfo may have.
@@ -40,12 +42,21 @@ func (o *observer) troubleIn(err error) trouble {
 	var waiting *plan.Waiting
 	switch {
 	case errors.As(err, &blocked):
-		return trouble{reason: blocked.Reason, message: blocked.Message, role: blocked.Role, event: blocked.Reason}
+		return trouble{reason: blocked.Reason, message: o.withSettings(blocked.Message), role: blocked.Role, event: blocked.Reason}
 	case errors.As(err, &waiting):
 		o.lookAgain(waiting.After)
 		return trouble{reason: waiting.Reason, message: waiting.Message}
 	}
-	return trouble{reason: servingv1beta1.ReasonReconcileFailed, message: err.Error(), event: ReasonInternalError}
+	return trouble{reason: servingv1beta1.ReasonReconcileFailed, message: o.withSettings(err.Error()), event: ReasonInternalError}
+}
+
+// withSettings adds to a trouble what its service has to know of the operator's ConfigMap: an edit of it that should help may not be in force.
+func (o *observer) withSettings(message string) string {
+	if o.in.SettingsFault == nil {
+		return message
+	}
+	note := " (ConfigMap " + settings.ConfigMapName + " cannot be used as it is now, and what it said before is in force: " + bounded(o.in.SettingsFault.Error(), maxDetail/2) + ")"
+	return bounded(message, maxMessage-len(note)) + note
 }
 
 // undecided is the status of a service that has no plan. What an earlier plan made may serve on; then Ready stays True, and the model's
@@ -59,7 +70,7 @@ func (o *observer) undecided() {
 		for i := range o.old.Conditions {
 			o.conditions.keep(o.old.Conditions[i])
 		}
-		no.message = "the service serves as before, its latest change does not: " + no.message
+		no.message = "the service " + servesAsBefore + why + no.message
 		o.conditions.put(servingv1beta1.LatestDeploymentReady, no)
 	} else {
 		o.conditions.put(servingv1beta1.PredictorReady, no)
@@ -95,8 +106,14 @@ func (o *observer) servesOn() bool {
 	alive := map[serving.ComponentRole]bool{}
 	for _, d := range o.in.Children.Deployments {
 		role := serving.ComponentRole(d.Labels[serving.LabelComponent])
-		if conditionOf(d, "Available").Status == corev1.ConditionTrue && d.Status.AvailableReplicas > 0 && d.DeletionTimestamp.IsZero() {
+		if d.Status.AvailableReplicas > 0 && d.DeletionTimestamp.IsZero() {
 			alive[role] = true
+		}
+	}
+	for _, d := range o.in.Children.Deployments {
+		// A model over several nodes needs every one of them.
+		if strings.HasSuffix(d.Name, "-worker") && conditionOf(d, "Available").Status != corev1.ConditionTrue {
+			alive[serving.Predictor] = false
 		}
 	}
 	for _, u := range o.in.Children.Optional {
@@ -145,7 +162,7 @@ func (o *observer) applyFailure() {
 	if p == nil {
 		return
 	}
-	f := finding{rank: rankContainer, reason: t.reason, message: t.message}
+	f := finding{rank: rankContainer, reason: t.reason, message: t.message, applying: true, beside: kind != "Deployment"}
 	if p.status == corev1.ConditionTrue {
 		p.behind = &f
 		return

@@ -38,7 +38,7 @@ func (o *observer) imageVolumes() {
 	default:
 		reason, lacks = servingv1beta1.ReasonImageVolumeAlpha, "has image volumes only where the feature gate ImageVolume is on"
 	}
-	o.conditions.put(servingv1beta1.OCIImageVolumeCompatible, fact{status: corev1.ConditionFalse, reason: reason, message: fmt.Sprintf(
+	o.conditions.put(servingv1beta1.OCIImageVolumeCompatible, fact{status: corev1.ConditionFalse, reason: reason, tell: true, message: fmt.Sprintf(
 		"the operator mounts model images as volumes (storageInitializer.ociModelMode: native), but Kubernetes %s %s; 1.35 and later have all that is needed", o.in.Release, lacks)})
 }
 

@@ -70,7 +70,7 @@ func (o *observer) knative(c *plan.Component, entry *servingv1beta1.ComponentSta
 			message: "the status of Knative Service " + c.Name + " is older than its last change",
 		}
 	default:
-		p.fact = fact{status: ready.Status, reason: ready.Reason, message: ready.Message}
+		p.fact = fact{status: ready.Status, reason: ready.Reason, message: ready.Message, tell: ready.Status == corev1.ConditionFalse}
 	}
 	if ready != nil && ready.Status == corev1.ConditionTrue {
 		if k.URL != "" {
@@ -87,7 +87,7 @@ func (o *observer) knative(c *plan.Component, entry *servingv1beta1.ComponentSta
 		o.lookAgain(p.worst.after)
 	}
 	if p.status != corev1.ConditionTrue && p.worst.fails() {
-		p.reason, p.message, p.weak = p.worst.reason, p.worst.message, p.worst.weak
+		p.reason, p.message, p.weak, p.tell = p.worst.reason, p.worst.message, p.worst.weak, true
 	}
 	if len(p.pods) == 0 {
 		for i := range k.Conditions {

@@ -42,6 +42,10 @@ type Input struct {
 	Pods []corev1.Pod
 	// Settings of the operator; nil where there are none yet.
 	Settings *settings.Settings
+	// SettingsFault is what is wrong with the operator's ConfigMap as it is now, while Settings are the last good ones.
+	SettingsFault error
+	// Clashes are the hosts of the service that others claim, too.
+	Clashes []Clash
 	// Release of the cluster's Kubernetes, as in v1.34.1; empty while nobody knows it.
 	Release string
 	// Now is the time of transitions.
@@ -75,6 +79,10 @@ type observer struct {
 	conditions conditions
 	parts      map[serving.ComponentRole]*part
 	requeue    time.Duration
+	// follows says that a Gateway has still to follow a change of a route.
+	follows bool
+	// tell are the canaries whose causes events tell.
+	tell []string
 }
 
 // Service observes one InferenceService.
@@ -129,7 +137,7 @@ func (o *observer) running() {
 		entry := o.old.Components[c.Role]
 		part := o.component(c, &entry)
 		o.parts[c.Role] = part
-		if part.status == corev1.ConditionTrue && p.Mode == serving.Standard && c.URL != "" {
+		if part.status == corev1.ConditionTrue && !part.replaces && p.Mode == serving.Standard && c.URL != "" {
 			entry.URL, entry.RestURL, entry.GRPCURL = c.URL, c.RestURL, c.GRPCURL
 		}
 		components[c.Role] = entry
@@ -156,6 +164,8 @@ func (o *observer) running() {
 	}
 	o.latest()
 	o.route()
+	o.autoscalers()
+	o.clashes()
 }
 
 // runtime tells which runtime serves the model.
@@ -171,6 +181,12 @@ func (o *observer) runtime(c *plan.Component) {
 	}
 }
 
+// What messages say of a service that is ready and has something wrong with it, before they say what.
+const (
+	servesAsBefore = "serves as before, its latest change does not"
+	servesInPart   = "serves, but not all that belongs to it could be made"
+)
+
 // latest tells, in Standard mode, that what serves is not what was last asked for. It is there only as long as that is so, because something failed.
 func (o *observer) latest() {
 	if o.in.Plan.Mode != serving.Standard {
@@ -178,9 +194,13 @@ func (o *observer) latest() {
 	}
 	for _, role := range roles() {
 		if part := o.parts[role]; part != nil && part.status == corev1.ConditionTrue && part.behind != nil {
+			message := " still " + servesAsBefore
+			if part.behind.beside {
+				message = " " + servesInPart
+			}
 			o.conditions.put(servingv1beta1.LatestDeploymentReady, fact{
-				status: corev1.ConditionFalse, reason: part.behind.reason, weak: part.behind.weak,
-				message: "the " + string(role) + " still serves as before, its latest change does not: " + part.behind.message,
+				status: corev1.ConditionFalse, reason: part.behind.reason, weak: part.behind.weak, tell: !part.behind.applying,
+				message: "the " + string(role) + message + why + part.behind.message,
 			})
 			return
 		}

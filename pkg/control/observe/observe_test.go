@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,13 +142,19 @@ func read(tb testing.TB, raw []byte) observe.Input {
 			d := &appsv1.Deployment{}
 			strict(tb, doc, d)
 			in.Children.Add(d)
+		case "HorizontalPodAutoscaler":
+			h := &autoscalingv2.HorizontalPodAutoscaler{}
+			strict(tb, doc, h)
+			in.Children.Add(h)
 		case "Ingress":
 			i := &networkingv1.Ingress{}
 			strict(tb, doc, i)
 			in.Children.Add(i)
 		default:
 			u := &unstructured.Unstructured{}
-			require.NoError(tb, yaml.Unmarshal(doc, &u.Object))
+			text, err := yaml.YAMLToJSON(doc)
+			require.NoError(tb, err)
+			require.NoError(tb, u.UnmarshalJSON(text)) // with whole numbers, as from the API server
 			in.Children.Add(u)
 		}
 	}

@@ -50,6 +50,14 @@ const (
 	ReasonOtherProtocol = "OtherProtocol"
 	// ReasonPredictorHostOnly says that requests which pass the transformer are not split.
 	ReasonPredictorHostOnly = "PredictorHostOnly"
+	// ReasonReplacing says that a workload takes the place of one that serves until then.
+	ReasonReplacing = "Replacing"
+	// ReasonAutoscalerFailed is for autoscalers that give no reason of their own.
+	ReasonAutoscalerFailed = "AutoscalerFailed"
+	// ReasonHostClash says that another service claims a host.
+	ReasonHostClash = "HostClash"
+	// ReasonInvalidSettings says that there are no settings of the operator that could be used.
+	ReasonInvalidSettings = "InvalidSettings"
 	// ReasonParentStatus says that no Gateway has answered for a route yet.
 	ReasonParentStatus = "ParentStatusNotAvailable"
 	// ReasonInternalError is the reason of events about errors.

@@ -5,8 +5,10 @@ package observe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +19,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -37,12 +40,13 @@ func title(role serving.ComponentRole) string {
 
 func notRouted(role serving.ComponentRole) string { return title(role) + " ingress not created" }
 
-// route judges how the service is reached, and publishes its URL and address once it can be. They stay while a component recovers.
+// route judges how the service is reached, and publishes its URL and address once it can be. They stay while a component recovers, and until
+// what is to serve there, or to lead there, does.
 func (o *observer) route() {
 	p := o.in.Plan
 	f := o.routable()
 	o.conditions.put(servingv1beta1.IngressReady, f)
-	if f.status != corev1.ConditionTrue {
+	if f.status != corev1.ConditionTrue || o.follows || slices.ContainsFunc(slices.Collect(maps.Values(o.parts)), func(p *part) bool { return p.replaces }) {
 		return
 	}
 	if p.Route.URL != "" {
@@ -131,7 +135,8 @@ func (o *observer) gatewayRoutable() fact {
 	return fact{status: corev1.ConditionTrue}
 }
 
-// httpRoute judges one HTTPRoute by what its parents say of it. An answer that is older than the route counts only for a service that was reached before.
+// httpRoute judges one HTTPRoute by what its parents say of it. Of a service that was reached before, the route that was accepted last still leads
+// there: it has a while to follow a change, unless that is refused.
 func (o *observer) httpRoute(who, name string, was bool) fact {
 	no := fact{status: corev1.ConditionFalse}
 	u := o.in.Children.OptionalObject(gatewayGroup, "HTTPRoute", name)
@@ -139,28 +144,71 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		return o.missing(who+" Deployment NotReady", "HTTPRoute", name)
 	}
 	parents := parentsOf(u)
-	if len(parents) == 0 {
-		no.reason, no.message = ReasonParentStatus, who+" HttpRouteNotReady: no Gateway has answered for HTTPRoute "+name+"; see whether the Gateway exists and its controller runs"
-		return no
-	}
-	accepted := false // by the Gateway's controller; others, of policies for instance, may add what they have to say
+	stale, fresh := false, false // by the Gateway's controller; others, of policies for instance, may add what they have to say
 	for i := range parents {
 		parent := &parents[i]
 		for _, c := range parent.Conditions {
 			if refuses(c) {
 				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is %s: %s", who, name, parent.ParentRef.Name, c.Type, c.Status, c.Message)
 				no.message += o.withoutPatterns(c)
+				no.tell = true
 				return no
 			}
-			fresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
-			accepted = accepted || c.Type == string(gatewayv1.RouteConditionAccepted) && c.Status == metav1.ConditionTrue && (fresh || was)
+			if c.Type == string(gatewayv1.RouteConditionAccepted) && c.Status == metav1.ConditionTrue {
+				isFresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
+				fresh, stale = fresh || isFresh, stale || !isFresh
+			}
 		}
 	}
-	if !accepted {
-		no.reason, no.message = ReasonParentStatus, fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parents[0].ParentRef.Name, name)
-		return no
+	if fresh {
+		return fact{status: corev1.ConditionTrue}
 	}
-	return fact{status: corev1.ConditionTrue}
+	changed := changedAt(u)
+	left := o.patienceSince(changed)
+	if was && (left > 0 || changed.IsZero() && stale) {
+		o.follows = true
+		if !changed.IsZero() {
+			o.lookAgain(left)
+		}
+		return fact{status: corev1.ConditionTrue}
+	}
+	no.reason = ReasonParentStatus
+	lasting := ""
+	switch {
+	case changed.IsZero():
+	case left > 0:
+		o.lookAgain(left)
+	default:
+		lasting, no.tell = " for over a minute", true
+	}
+	switch {
+	case len(parents) == 0:
+		no.message = who + " HttpRouteNotReady: no Gateway has answered for HTTPRoute " + name + lasting + "; see whether the Gateway exists and its controller runs"
+	case stale && lasting != "":
+		no.message = fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not taken up the latest change of HTTPRoute %s%s; requests go as before it, see whether the Gateway's controller runs", who, parents[0].ParentRef.Name, name, lasting)
+	case lasting != "":
+		no.message = fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s%s; see whether the Gateway's controller runs", who, parents[0].ParentRef.Name, name, lasting)
+	default:
+		no.message = fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parents[0].ParentRef.Name, name)
+	}
+	return no
+}
+
+// changedAt is when this controller last changed an object, as the API server recorded it; zero where it did not.
+func changedAt(u *unstructured.Unstructured) time.Time {
+	entries, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields")
+	list, _ := entries.([]any)
+	for _, e := range list {
+		entry, _ := e.(map[string]any)
+		if entry["manager"] != plan.FieldManager || entry["operation"] != string(metav1.ManagedFieldsOperationApply) {
+			continue
+		}
+		text, _ := entry["time"].(string)
+		if t, err := time.Parse(time.RFC3339, text); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
 }
 
 // withoutPatterns is an advice where a Gateway may have refused the regular expressions of a route, which not every Gateway knows.

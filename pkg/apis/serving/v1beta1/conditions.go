@@ -31,6 +31,10 @@ const (
 	Stopped serving.ConditionType = "Stopped"
 	// OCIImageVolumeCompatible is an advice: False where the cluster cannot mount images as volumes.
 	OCIImageVolumeCompatible serving.ConditionType = "OciImageVolumeCompatible"
+	// AutoscalerReady and HostUnique are there while they are False, and the service may be ready all the same: an autoscaler cannot do its
+	// work, another service claims a host of this one.
+	AutoscalerReady serving.ConditionType = "AutoscalerReady"
+	HostUnique      serving.ConditionType = "HostUnique"
 )
 
 // FailureReason is the reason of a FailureInfo, and of the conditions that go with it.
