@@ -1,0 +1,192 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
+	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+)
+
+const (
+	typeJSON   = "application/json"
+	typeBinary = "application/octet-stream"
+
+	dialTimeout = 10 * time.Second
+	// idleTimeout is below the 65 s after which model servers close a connection: a request never meets one that is being closed.
+	idleTimeout = 55 * time.Second
+	maxIdle     = 256
+)
+
+// web makes the HTTP client: connections are kept, redirects are not followed, and a call has no limit but its context's.
+func (o *Options) web(trust *tls.Config) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSClientConfig:       trust,
+			TLSHandshakeTimeout:   dialTimeout,
+			MaxIdleConns:          maxIdle,
+			MaxIdleConnsPerHost:   maxIdle,
+			IdleConnTimeout:       idleTimeout,
+			DisableCompression:    true,
+			ExpectContinueTimeout: time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// message is one REST request or answer.
+type message struct {
+	body       []byte
+	kind       string // content type
+	jsonLength string // the header of V2's binary form; "" for none
+}
+
+// send makes one REST request. An answer that is not 2xx is an error.
+func (c *Client) send(ctx context.Context, method, where string, m message) (message, error) {
+	resp, body, err := c.exchange(ctx, method, where, m)
+	if err != nil {
+		return message{}, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return message{}, answered(where, resp, body)
+	}
+	return message{body: body, kind: resp.Header.Get("Content-Type"), jsonLength: resp.Header.Get(v2.HeaderLength)}, nil
+}
+
+func (c *Client) exchange(ctx context.Context, method, where string, m message) (*http.Response, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(m.body))
+	if err != nil {
+		return nil, nil, unusable(where, err)
+	}
+	for name, values := range headerOf(ctx) {
+		if name = http.CanonicalHeaderKey(name); name == "Host" {
+			req.Host = values[0]
+		} else if name != "Content-Length" {
+			req.Header[name] = values
+		}
+	}
+	if m.kind != "" {
+		req.Header.Set("Content-Type", m.kind)
+	}
+	if m.jsonLength != "" {
+		req.Header.Set(v2.HeaderLength, m.jsonLength)
+	}
+	resp, err := c.web.Do(req)
+	if err != nil {
+		return nil, nil, unanswered(ctx, where, err)
+	}
+	defer resp.Body.Close()
+	body, err := c.read(resp)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, nil, unusable(where, err)
+	case err != nil:
+		return nil, nil, unanswered(ctx, where, err)
+	}
+	return resp, body, nil
+}
+
+var errTooLarge = errors.New("it is too large")
+
+func (c *Client) read(resp *http.Response) ([]byte, error) {
+	limit := c.opts.MaxResponse
+	if resp.ContentLength > limit {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", errTooLarge, resp.ContentLength, limit)
+	}
+	var buf bytes.Buffer
+	if resp.ContentLength > 0 {
+		buf.Grow(int(resp.ContentLength) + bytes.MinRead)
+	}
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
+	}
+	return buf.Bytes(), err
+}
+
+func (c *Client) predictV1(ctx context.Context, req *tensor.Request) (*tensor.Response, error) {
+	body, err := v1.AppendRequest(nil, req)
+	if err != nil {
+		return nil, err
+	}
+	where := c.base + "/v1/models/" + url.PathEscape(req.Model) + ":predict"
+	answer, err := c.send(ctx, http.MethodPost, where, message{body: body, kind: typeJSON})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := new(v1.Decoder).DecodeResponse(answer.body)
+	if err != nil {
+		return nil, unusable(where, err)
+	}
+	return resp, nil
+}
+
+func (c *Client) explainV1(ctx context.Context, req *tensor.Request, into any) error {
+	body, err := v1.AppendRequest(nil, req)
+	if err != nil {
+		return err
+	}
+	where := c.base + "/v1/models/" + url.PathEscape(req.Model) + ":explain"
+	answer, err := c.send(ctx, http.MethodPost, where, message{body: body, kind: typeJSON})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer.body, into); err != nil {
+		return unusable(where, err)
+	}
+	return nil
+}
+
+func (c *Client) predictV2(ctx context.Context, req *tensor.Request) (*tensor.Response, error) {
+	body, length, err := v2.AppendRequest(nil, req, c.opts.Binary)
+	if err != nil {
+		return nil, err
+	}
+	m := message{body: body, kind: typeJSON}
+	if length > 0 {
+		m.kind, m.jsonLength = typeBinary, strconv.Itoa(length)
+	}
+	where := c.base + "/v2/models/" + url.PathEscape(req.Model)
+	if req.Version != "" {
+		where += "/versions/" + url.PathEscape(req.Version)
+	}
+	where += "/infer"
+	answer, err := c.send(ctx, http.MethodPost, where, m)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := new(v2.Decoder).DecodeResponse(answer.body, answer.jsonLength)
+	if err != nil {
+		return nil, unusable(where, err)
+	}
+	return resp, nil
+}
+
+// Post sends a JSON body to the URL itself, as an InferenceGraph takes it, and answers the body that comes back.
+func (c *Client) Post(ctx context.Context, body []byte) ([]byte, error) {
+	if c.web == nil {
+		return nil, errors.New("a graph is called over REST, not gRPC")
+	}
+	var answer message
+	err := c.call(ctx, func(ctx context.Context) (_ *tensor.Response, err error) {
+		answer, err = c.send(ctx, http.MethodPost, c.opts.URL, message{body: body, kind: typeJSON})
+		return nil, err
+	}, nil)
+	return answer.body, err
+}
