@@ -51,7 +51,7 @@ type installer struct {
 }
 
 func newInstaller(r *record.Record, say *steps, limit time.Duration) (*installer, error) {
-	config, _, err := live.Config(r.Kubeconfig)
+	config, _, err := live.Config(r.Kubeconfig, "")
 	if err != nil {
 		return nil, err
 	}

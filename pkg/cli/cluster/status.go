@@ -8,26 +8,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/cli/status"
 )
 
 // Status is what `kserve local status -o json` tells.
 type Status struct {
 	record.Record
 	// Installed says whether KServe is on the cluster.
-	Installed  bool       `json:"installed"`
-	Controller Process    `json:"controller"`
-	Webhook    Process    `json:"webhook"`
-	Pods       []live.Pod `json:"pods"`
-	Services   []Service  `json:"services"`
+	Installed  bool           `json:"installed"`
+	Controller Process        `json:"controller"`
+	Webhook    Process        `json:"webhook"`
+	Pods       []live.Pod     `json:"pods"`
+	Services   []live.Service `json:"services"`
 }
 
 // Process is how many pods of the controller or the webhook there are.
@@ -43,17 +47,9 @@ func (p Process) String() string {
 	return fmt.Sprintf("%d of %d ready", p.Ready, p.Pods)
 }
 
-// Service is an InferenceService in one line.
-type Service struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Ready     string `json:"ready"`
-	URL       string `json:"url,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-}
-
 const (
 	systemNamespace = "kserve"
+	widthOfWhy      = 400
 	// roleLabel of a pod is the name of the process of KServe that it runs.
 	roleLabel = "control-plane"
 	// serviceLabel of a pod is the name of its InferenceService.
@@ -90,7 +86,10 @@ func statusCommand(t *Target, streams output.Streams) *cobra.Command {
 			if format != output.Table {
 				return output.Write(streams.Out, format, s)
 			}
-			return s.print(streams)
+			if err := s.print(streams); err != nil {
+				return err
+			}
+			return s.faults(cmd.Context(), streams)
 		},
 	}
 	cmd.Flags().VarP(&format, "output", "o", "how to print it")
@@ -102,12 +101,15 @@ func readStatus(ctx context.Context, r *record.Record) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Record: *r, Pods: []live.Pod{}, Services: []Service{}}
+	s := &Status{Record: *r, Pods: []live.Pod{}, Services: []live.Service{}}
 	if s.Pods, err = live.Pods(ctx, client, metav1.NamespaceAll); err != nil {
 		return nil, exit.Errorf(exit.Unreachable, "%w", err)
 	}
 	s.Controller, s.Webhook = s.process("controller"), s.process("webhook")
-	services, err := client.Resource(live.InferenceServices()).List(ctx, metav1.ListOptions{})
+	err = live.Each(ctx, client.Resource(live.InferenceServices()), metav1.ListOptions{}, func(o *unstructured.Unstructured) error {
+		s.Services = append(s.Services, live.ServiceOf(o))
+		return nil
+	})
 	if apierrors.IsNotFound(err) {
 		return s, nil
 	}
@@ -115,15 +117,48 @@ func readStatus(ctx context.Context, r *record.Record) (*Status, error) {
 		return nil, exit.Errorf(exit.Unreachable, "list InferenceServices: %w", err)
 	}
 	s.Installed = true
-	for i := range services.Items {
-		o := &services.Items[i]
-		line := Service{Namespace: o.GetNamespace(), Name: o.GetName(), Ready: cmp.Or(live.Condition(o, "Ready"), "Unknown"), URL: live.URL(o)}
-		if line.Ready != "True" {
-			line.Reason = live.Why(o)
-		}
-		s.Services = append(s.Services, line)
-	}
 	return s, nil
+}
+
+// shownInFull is how many services that are not ready are told about in full: more are a case for kserve status.
+const shownInFull = 3
+
+// faults tells of the services that are not ready what kserve status tells.
+func (s *Status) faults(ctx context.Context, streams output.Streams) error {
+	config, _, err := live.Config(s.Kubeconfig, "")
+	if err != nil {
+		return err
+	}
+	config.Timeout = live.AnswerTimeout
+	told := 0
+	for i := range s.Services {
+		v := &s.Services[i]
+		if v.OK() {
+			continue
+		}
+		if told++; told > shownInFull {
+			fmt.Fprintf(streams.Out, "\nof the others that are not ready: kserve status NAME -n NAMESPACE%s\n", s.flags())
+			return nil
+		}
+		fmt.Fprintln(streams.Out)
+		one, err := status.Look(ctx, config, v.Namespace, v.Name, status.DefaultLines)
+		if err != nil { // it may be gone by now
+			fmt.Fprintf(streams.Out, "InferenceService %s/%s: %s\n", v.Namespace, v.Name, output.Line(err.Error()))
+			continue
+		}
+		if err := one.Brief(streams.Out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flags are what kserve status needs to find this cluster.
+func (s *Status) flags() string {
+	if s.Name == record.DefaultName {
+		return ""
+	}
+	return " --kubeconfig " + s.Kubeconfig
 }
 
 func (s *Status) print(streams output.Streams) error {
@@ -152,7 +187,11 @@ func (s *Status) print(streams output.Streams) error {
 	if len(s.Services) > 0 {
 		rows = nil
 		for _, v := range s.Services {
-			rows = append(rows, []string{v.Namespace, v.Name, v.Ready, v.URL, v.Reason})
+			why := strings.TrimSuffix(strings.Join(v.Canaries, ", ")+"; ", "; ")
+			if cause := output.Clip(v.Why(), widthOfWhy); cause != "" {
+				why = strings.TrimPrefix(why+"; "+cause, "; ")
+			}
+			rows = append(rows, []string{v.Namespace, v.Name, v.Ready, v.URL, why})
 		}
 		fmt.Fprintln(streams.Out)
 		if err := output.Rows(streams.Out, []string{"NAMESPACE", "SERVICE", "READY", "URL", "WHY"}, rows); err != nil {
@@ -243,9 +282,24 @@ func logOf(ctx context.Context, r *record.Record, namespace, name, container str
 	}
 	pod, found := podFor(pods, name)
 	if !found {
-		return name, container, nil // kubectl knows more forms, and says what it does not find
+		return name, container, noPods(ctx, client, namespace, name)
 	}
 	return pod.Name, cmp.Or(container, pod.Initializer), nil
+}
+
+// noPods says why an InferenceService has no pod to read a log of. Of a name that is none of one kubectl says what it does not find: it knows
+// more forms of names.
+func noPods(ctx context.Context, client dynamic.Interface, namespace, name string) error {
+	if strings.Contains(name, "/") {
+		return nil
+	}
+	o, err := client.Resource(live.InferenceServices()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil //nolint:nilerr // kubectl asks the same server, and says what is wrong
+	}
+	d := live.Diagnose(o)
+	why := cmp.Or(d.Why(), "nothing is wrong with it: it may have been scaled to zero")
+	return exit.Errorf(exit.Failed, "InferenceService %s/%s has no pod, so there is no log: %s", namespace, name, why)
 }
 
 // podFor is the pod of that name, else one of the InferenceService of that name: one that is not ready, if there is one, because that is the

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
@@ -99,6 +100,17 @@ func Line(text string) string { return plain(text, false) }
 
 // Text is the same for text of several lines.
 func Text(text string) string { return plain(text, true) }
+
+// Clip cuts a text that is longer than a screen has room for, and says how much is missing.
+func Clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", text[:most], len(text)-most)
+}
 
 // plain takes out what a terminal would obey, among it what turns the direction of writing.
 func plain(text string, lines bool) string {

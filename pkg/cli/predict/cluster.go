@@ -7,21 +7,28 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	local "github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/cli/status"
 )
 
 // orLocal turns to the local cluster of a person who named neither a server nor a cluster, when nothing listens where a server would.
@@ -67,13 +74,23 @@ func gateway(kubeconfig, server string) string {
 	return ""
 }
 
+// sighting is what was seen of a service in its cluster.
+type sighting struct {
+	config          *rest.Config
+	namespace, name string
+	// told says that its faults were printed already.
+	told bool
+	// grpc says why gRPC may not reach it; empty where nothing is known against it.
+	grpc string
+}
+
 // find fills in where the service is, from its status: URL or address, and the host it goes by. What the person gave counts.
 func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	kubeconfig, err := o.Cluster.Path()
 	if err != nil {
 		return err
 	}
-	config, namespace, err := live.Config(kubeconfig)
+	config, namespace, err := live.Config(kubeconfig, o.Cluster.Context)
 	if err != nil {
 		return exit.Errorf(exit.Usage, "%w", err)
 	}
@@ -90,21 +107,100 @@ func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	}
 	namespace = cmp.Or(o.Cluster.Namespace, namespace)
 	service, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	var answer apierrors.APIStatus
 	switch {
 	case apierrors.IsNotFound(err):
 		return exit.Errorf(exit.Failed, "the cluster has no %s %s in namespace %s", kind, name, namespace)
+	case errors.As(err, &answer):
+		return exit.Errorf(exit.Failed, "read %s %s: %w", kind, name, err)
 	case err != nil:
 		return exit.Errorf(exit.Unreachable, "read %s %s: %w", kind, name, err)
 	}
-	ready := live.Condition(service, "Ready") == "True"
+	d := live.Diagnose(service)
+	if !o.Graph {
+		o.seen = &sighting{config: config, namespace: namespace, name: name}
+	}
+	switch {
+	case d.OK():
+	case o.Graph:
+		fmt.Fprintf(stderr, "InferenceGraph %s/%s is not ready: %s\n", namespace, name, output.Line(cmp.Or(d.Why(), "no reason given")))
+	default:
+		o.explain(ctx, stderr)
+	}
 	where, err := url.Parse(live.URL(service))
 	if err != nil || where.Host == "" {
-		return exit.Errorf(exit.Failed, "%s %s/%s has no URL yet: %s", kind, namespace, name, cmp.Or(live.Why(service), "it is not ready"))
+		return exit.Errorf(exit.Failed, "%s %s/%s has no URL yet: %s", kind, namespace, name, cmp.Or(d.Why(), "it is not ready"))
 	}
-	if !ready {
-		fmt.Fprintf(stderr, "%s %s/%s is not ready: %s\n", kind, namespace, name, cmp.Or(live.Why(service), "no reason given"))
+	if o.Protocol == GRPC && !o.addressGiven {
+		why, certain := speaksGRPC(ctx, client, service)
+		if certain {
+			return exit.Errorf(exit.Failed, "InferenceService %s/%s %s", namespace, name, why)
+		}
+		o.seen.grpc = why
 	}
 	return o.goTo(where, gateway(kubeconfig, config.Host))
+}
+
+const lookTime = 15 * time.Second
+
+// explain prints what is wrong with the service, as kserve status does, once. A request that failed because of the service is answered by that.
+func (o *Options) explain(ctx context.Context, stderr io.Writer) {
+	if o.seen == nil || o.seen.told {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime) // the request may have used up its time
+	defer cancel()
+	s, err := status.Look(ctx, o.seen.config, o.seen.namespace, o.seen.name, status.DefaultLines)
+	if err != nil || s.OK() {
+		return // there is nothing to add to what the request met
+	}
+	o.seen.told = true
+	_ = s.Brief(stderr) // what cannot be printed there cannot be complained of either
+	fmt.Fprintln(stderr)
+}
+
+// speaksGRPC says what stands against gRPC: for certain, where the runtime is known and lists no such protocol; else what to try when it fails.
+func speaksGRPC(ctx context.Context, client dynamic.Interface, service *unstructured.Unstructured) (why string, certain bool) {
+	field := func(path ...string) string {
+		s, _, _ := unstructured.NestedString(service.Object, path...) // what is not there is empty
+		return s
+	}
+	entry := "predictor"
+	if _, ok, _ := unstructured.NestedMap(service.Object, "spec", "transformer"); ok {
+		entry = "transformer"
+	}
+	at, outside := field("status", "components", entry, "grpcUrl"), field("status", "url")
+	if u, err := url.Parse(at); err == nil && u.Host != "" {
+		if o, err := url.Parse(outside); err == nil && strings.Contains(u.Hostname(), ".svc.") && u.Hostname() != o.Hostname() {
+			return fmt.Sprintf("speaks gRPC inside the cluster only, at %s: carry that port here (kserve local forward 127.0.0.1:8081 %s, or kubectl port-forward), and add --grpc-address 127.0.0.1:8081; or use --protocol v2 or v1", at, u.Host), false
+		}
+		return "", false
+	}
+	cluster, namespaced := field("status", "clusterServingRuntimeName"), field("status", "servingRuntimeName")
+	resource, kind, name, namespace := "clusterservingruntimes", "ClusterServingRuntime", cluster, ""
+	if namespaced != "" {
+		resource, kind, name, namespace = "servingruntimes", "ServingRuntime", namespaced, service.GetNamespace()
+	}
+	why = "has no gRPC address in its status; if it speaks only HTTP, use --protocol v2 or v1"
+	if name == "" || entry != "predictor" {
+		return why, false
+	}
+	graphs := live.InferenceGraphs() // of the same version
+	rt, err := client.Resource(graphs.GroupVersion().WithResource(resource)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return why, false
+	}
+	protocols, _, _ := unstructured.NestedStringSlice(rt.Object, "spec", "protocolVersions")
+	if len(protocols) == 0 || slices.ContainsFunc(protocols, func(p string) bool { return strings.HasPrefix(p, "grpc") }) {
+		return why, false
+	}
+	use := slices.DeleteFunc(slices.Clone(protocols), func(p string) bool { return p != V1 && p != V2 })
+	advice := "; the protocols of this command are v1, v2 and grpc"
+	if len(use) > 0 {
+		slices.SortFunc(use, func(a, b string) int { return cmp.Compare(b, a) })
+		advice = ": use --protocol " + strings.Join(use, " or ")
+	}
+	return fmt.Sprintf("speaks only HTTP: its runtime, %s %s, lists the protocols %s and none of gRPC%s", kind, name, strings.Join(protocols, ", "), advice), true
 }
 
 // goTo directs the request to a service by the URL of its status, through the gateway when there is one.

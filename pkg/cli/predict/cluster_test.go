@@ -4,73 +4,55 @@
 package predict
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
 )
 
-// cluster is an API server with two services and a graph, and its kubeconfig in a folder of its own.
-func cluster(t *testing.T) (kubeconfig string) {
+// cluster is an API server with some services and a graph.
+func cluster(t *testing.T) *fakeapi.Server {
 	t.Helper()
-	status := func(url, ready, message string) string {
-		return fmt.Sprintf(`{"url": %q, "conditions": [{"type": "Ready", "status": %q, "message": %q}]}`, url, ready, message)
+	service := func(namespace, name, url, ready, message, more string) string {
+		return fmt.Sprintf(`{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": %q, "namespace": %q},
+			"status": {"url": %q, "conditions": [{"type": "PredictorReady", "status": %q, "reason": "R", "message": %q}, {"type": "Ready", "status": %q, "reason": "R", "message": %q}]%s}}`,
+			name, namespace, url, ready, message, ready, message, more)
 	}
-	objects := map[string]string{
-		"v1beta1/namespaces/default/inferenceservices/iris":  status("http://iris-default.localhost", "True", ""),
-		"v1beta1/namespaces/team/inferenceservices/iris":     status("http://example.com/serving/team/iris", "True", ""),
-		"v1beta1/namespaces/default/inferenceservices/ill":   status("http://ill-default.localhost", "False", "the bucket is empty"),
-		"v1beta1/namespaces/default/inferenceservices/young": status("", "False", "waiting for a pod"),
-		"v1alpha1/namespaces/team/inferencegraphs/pipe":      status("http://pipe-team.localhost", "True", ""),
+	runtime := func(name, protocols string) string {
+		return fmt.Sprintf(`{apiVersion: serving.kserve.io/v1alpha1, kind: ClusterServingRuntime, metadata: {name: %s}, spec: {protocolVersions: [%s]}}`, name, protocols)
 	}
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		status, ok := objects[r.URL.Path[len("/apis/serving.kserve.io/"):]]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
-			return
-		}
-		fmt.Fprintf(w, `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "x"}, "status": %s}`, status)
-	}))
-	t.Cleanup(api.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
-		"contexts": [{"name": "c", "context": {"cluster": "c"}}]}`, api.URL)
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
-	return kubeconfig
-}
-
-// withGateway makes the kubeconfig that of a local cluster.
-func withGateway(t *testing.T, kubeconfig, url string) {
-	t.Helper()
-	config, _, err := live.Config(kubeconfig)
-	require.NoError(t, err)
-	raw, err := json.Marshal(map[string]any{"kubeconfig": kubeconfig, "apiServer": config.Host, "gateway": url, "pid": 1})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(kubeconfig), "ready.json"), raw, 0o600))
+	api := fakeapi.New(t,
+		service("default", "iris", "http://iris-default.localhost", "True", "", `, "clusterServingRuntimeName": "http-only"`),
+		service("default", "both", "http://both-default.localhost", "True", "", `, "clusterServingRuntimeName": "both"`),
+		service("default", "inside", "http://inside-default.localhost", "True", "", `, "components": {"predictor": {"grpcUrl": "grpc://inside-predictor.default.svc.cluster.local:8033"}}`),
+		service("team", "iris", "http://example.com/serving/team/iris", "True", "", ""),
+		service("default", "ill", "http://ill-default.localhost", "False", "the bucket is empty", ""),
+		service("default", "young", "", "False", "waiting for a pod", ""),
+		`{apiVersion: v1, kind: Pod, metadata: {name: ill-1, namespace: default, labels: {serving.kserve.io/inferenceservice: ill}},
+			status: {containerStatuses: [{name: kserve-container, state: {terminated: {exitCode: 1}}}]}}`,
+		`{apiVersion: serving.kserve.io/v1alpha1, kind: InferenceGraph, metadata: {name: pipe, namespace: team}, status: {url: "http://pipe-team.localhost", conditions: [{type: Ready, status: "True"}]}}`,
+		runtime("http-only", "v1, v2"), runtime("both", "v2, grpc-v2"))
+	api.Log("default/ill-1", "no such key\n")
+	return api
 }
 
 const row1 = `{"instances": [[1]]}`
 
 func TestAServiceIsAskedWhereItsStatusSays(t *testing.T) {
 	got, url := restServer(t, 200, `{"predictions":[1]}`)
-	kubeconfig := cluster(t)
+	api := cluster(t)
+	kubeconfig := api.AsLocal(t.TempDir(), "mine", url)
 	t.Setenv("KUBECONFIG", kubeconfig)
-	withGateway(t, kubeconfig, url)
 
 	_, _, err := call(t, "", "iris", "-n", "default", "-d", row1)
 	require.NoError(t, err)
@@ -89,7 +71,10 @@ func TestAServiceIsAskedWhereItsStatusSays(t *testing.T) {
 
 	_, stderr, err := call(t, "", "ill", "-n", "default", "-d", row1)
 	require.NoError(t, err)
-	require.Contains(t, stderr, "InferenceService default/ill is not ready: the bucket is empty")
+	for _, part := range []string{"InferenceService default/ill: not ready", "R: the bucket is empty", "last lines of ill-1, container kserve-container\n  no such key\n"} {
+		require.Contains(t, stderr, part, "what kserve status says")
+	}
+	require.Equal(t, 1, strings.Count(stderr, "the bucket is empty"))
 
 	t.Setenv("KUBECONFIG", "/no/such/file"+string(filepath.ListSeparator)+kubeconfig)
 	_, _, err = call(t, "", "iris", "-n", "team", "-d", row1)
@@ -97,15 +82,17 @@ func TestAServiceIsAskedWhereItsStatusSays(t *testing.T) {
 	require.Equal(t, "/serving/team/iris/v1/models/iris:predict", got.path, "one of several kubeconfigs")
 
 	_, other := restServer(t, 200, `{}`)
-	withGateway(t, kubeconfig, "http://127.0.0.1:1")
-	_, stderr, err = call(t, "", "iris", "-n", "default", "--url", other, "-d", row1)
+	kubeconfig = api.AsLocal(t.TempDir(), "mine", "http://127.0.0.1:1")
+	_, stderr, err = call(t, "", "iris", "-n", "default", "--kubeconfig", kubeconfig, "--url", other, "-d", row1)
 	require.NoError(t, err)
 	require.Contains(t, stderr, other, "what a person gives counts")
 }
 
 func TestWhatIsWrongWithAClusterIsSaid(t *testing.T) {
-	kubeconfig := cluster(t)
-	withGateway(t, kubeconfig, "http://127.0.0.1:1")
+	api := cluster(t)
+	kubeconfig := api.AsLocal(t.TempDir(), "mine", "http://127.0.0.1:1")
+	refusing := cluster(t)
+	refusing.Refuse(http.StatusForbidden, fakeapi.Path("inferenceservices"))
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", "")
 	state := t.TempDir()
@@ -115,12 +102,18 @@ func TestWhatIsWrongWithAClusterIsSaid(t *testing.T) {
 		say  string
 	}{
 		"no such service":       {[]string{"none", "-n", "default", "--kubeconfig", kubeconfig}, exit.Failed, "the cluster has no InferenceService none in namespace default"},
-		"no such graph":         {[]string{"iris", "--graph", "--kubeconfig", kubeconfig}, exit.Failed, "the cluster has no InferenceGraph iris in namespace default"},
-		"no URL yet":            {[]string{"young", "--kubeconfig", kubeconfig}, exit.Failed, "InferenceService default/young has no URL yet: waiting for a pod"},
+		"no such graph":         {[]string{"iris", "--graph", "--kubeconfig", kubeconfig}, exit.Failed, "the cluster has no InferenceGraph iris in namespace team"},
+		"no URL yet":            {[]string{"young", "-n", "default", "--kubeconfig", kubeconfig}, exit.Failed, "InferenceService default/young has no URL yet: R: waiting for a pod"},
 		"no kubeconfig":         {[]string{"iris", "--kubeconfig", "/nonexistent"}, exit.Usage, "/nonexistent"},
 		"no local cluster":      {[]string{"iris", "-n", "default"}, exit.Unreachable, "kserve local up"},
 		"another local cluster": {[]string{"iris", "--cluster", "mine", "--state", state}, exit.Unreachable, "kserve local up --name=mine --state=" + state},
 		"a name that cannot be": {[]string{"iris", "--cluster", "A B"}, exit.Usage, "cluster name"},
+		"no right":              {[]string{"iris", "--kubeconfig", refusing.Kubeconfig()}, exit.Failed, "read InferenceService iris"},
+		"no such context":       {[]string{"iris", "--kubeconfig", kubeconfig, "--context", "none"}, exit.Usage, `"none"`},
+		"gRPC of HTTP only": {
+			[]string{"iris", "-n", "default", "-p", "grpc", "--kubeconfig", kubeconfig}, exit.Failed,
+			"InferenceService default/iris speaks only HTTP: its runtime, ClusterServingRuntime http-only, lists the protocols v1, v2 and none of gRPC: use --protocol v2 or v1",
+		},
 		"nobody at the gateway": {[]string{"iris", "-n", "default", "--kubeconfig", kubeconfig}, exit.Unreachable, "--url"},
 	}
 	for name, c := range cases {
@@ -136,34 +129,51 @@ func TestWhatIsWrongWithAClusterIsSaid(t *testing.T) {
 
 func TestTheLocalClusterIsAskedWhenNoServerListens(t *testing.T) {
 	got, url := restServer(t, 200, `{"predictions":[1]}`)
-	kubeconfig := cluster(t)
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	t.Setenv("KUBECONFIG", "")
 	o := Options{Model: "iris", URL: "http://127.0.0.1:1", GRPCAddr: "127.0.0.1:1", Data: row1, Timeout: time.Minute, Output: "table"}
 	streams := output.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
 	require.Equal(t, exit.Unreachable, exit.Code(Run(t.Context(), o, streams)), "no cluster runs")
-
-	// A cluster runs while a process holds its lock.
-	dir := filepath.Join(state, "kserve", "clusters", "default")
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	own := filepath.Join(dir, "kubeconfig")
-	raw, err := os.ReadFile(kubeconfig)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(own, raw, 0o600))
-	withGateway(t, own, url)
-	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	require.NoError(t, err)
-	defer lock.Close()
-	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	_, err = lock.WriteString("1\n")
-	require.NoError(t, err)
+	cluster(t).AsLocal(filepath.Join(state, "kserve", "clusters"), "default", url)
 
 	require.NoError(t, Run(t.Context(), o, streams))
-	require.Equal(t, "iris-default.localhost", got.host)
+	require.Equal(t, "example.com", got.host)
 
 	server, serverURL := restServer(t, 200, `{"predictions":[1]}`)
 	o.URL = serverURL
 	require.NoError(t, Run(t.Context(), o, streams))
 	require.Equal(t, "/v1/models/iris:predict", server.path, "a server that listens comes first")
+}
+
+func TestAFailureOfAServiceThatWasReadyIsExplained(t *testing.T) {
+	api := cluster(t)
+	ill := `{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: iris, namespace: team}, status: {url: "http://i", conditions: [{type: Ready, status: "False", message: the pod is gone}]}}`
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		api.Put(ill)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer failing.Close()
+	_, stderr, err := call(t, "", "iris", "--kubeconfig", api.AsLocal(t.TempDir(), "mine", failing.URL), "-d", row1)
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, stderr, "the pod is gone")
+
+	api = cluster(t)
+	_, stderr, err = call(t, "", "iris", "--kubeconfig", api.AsLocal(t.TempDir(), "mine", "http://127.0.0.1:1"), "-d", row1)
+	require.Equal(t, exit.Unreachable, exit.Code(err))
+	require.Empty(t, stderr, "nothing is wrong with the service")
+}
+
+func TestGRPCThatTheGatewayDoesNotCarryIsExplained(t *testing.T) {
+	_, url := restServer(t, 200, `{}`) // it speaks HTTP/1 only
+	kubeconfig := cluster(t).AsLocal(t.TempDir(), "mine", url)
+	for name, want := range map[string]string{
+		"inside": "speaks gRPC inside the cluster only, at grpc://inside-predictor.default.svc.cluster.local:8033",
+		"both":   "has no gRPC address in its status",
+	} {
+		_, _, err := call(t, "", name, "-n", "default", "-p", "grpc", "--kubeconfig", kubeconfig, "-d", row1)
+		require.Equal(t, exit.Failed, exit.Code(err), "%v", err)
+		require.Contains(t, exit.Message(err), want)
+		require.Contains(t, exit.Message(err), "--protocol v2")
+	}
 }

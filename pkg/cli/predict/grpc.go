@@ -63,6 +63,9 @@ func (o *Options) sendGRPC(ctx context.Context, body *requestBody) (*Answer, err
 	answer := &Answer{Model: o.Model, Protocol: GRPC, Target: o.GRPCAddr, Status: "OK", LatencyMS: milliseconds(time.Since(start))}
 	if err != nil {
 		s := status.Convert(err)
+		if otherProtocol(s.Message()) && o.seen != nil && o.seen.grpc != "" {
+			return nil, exit.Errorf(exit.Failed, "%s answers HTTP only, and InferenceService %s/%s %s", o.GRPCAddr, o.seen.namespace, o.seen.name, o.seen.grpc)
+		}
 		if otherProtocol(s.Message()) {
 			return nil, exit.Errorf(exit.Unreachable, "the server at %s does not speak gRPC; is that its HTTP port? then use --protocol v2 --url http://%s", o.GRPCAddr, o.GRPCAddr)
 		}

@@ -57,6 +57,7 @@ type Options struct {
 	Cluster  live.Where // where to look for the service; without it URL and GRPCAddr are the server
 
 	urlGiven, addressGiven bool
+	seen                   *sighting // nil where no cluster was asked, and of graphs
 }
 
 // BindFlags declares the flags.
@@ -69,6 +70,7 @@ func (o *Options) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Cluster.Name, "cluster", "", "the cluster is the local one of this name (kserve local up --name)")
 	flags.StringVar(&o.Cluster.State, "state", "", "folder that holds the folders of local clusters")
 	flags.StringVar(&o.Cluster.Kubeconfig, "kubeconfig", "", "the cluster is that of this kubeconfig (default with -n: KUBECONFIG, else the local cluster that runs)")
+	flags.StringVar(&o.Cluster.Context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVar(&o.URL, "url", "http://localhost:8080", "base URL of the server, for v1 and v2")
 	flags.StringVar(&o.GRPCAddr, "grpc-address", "localhost:8081", "host:port of the server, for grpc")
 	flags.StringVar(&o.Host, "host", "", "Host header, as a cluster's ingress routes by it")
@@ -159,10 +161,16 @@ func (o *Options) send(ctx context.Context, body *requestBody, streams output.St
 		return exit.Errorf(exit.Usage, "--protocol %q is none of v1, v2, grpc", o.Protocol)
 	}
 	if err != nil {
+		if exit.Code(err) == exit.Unreachable {
+			o.explain(ctx, streams.Err)
+		}
 		return err
 	}
 	if err := answer.print(o.Output, streams); err != nil {
 		return err
+	}
+	if answer.failed {
+		o.explain(ctx, streams.Err)
 	}
 	if answer.notFound && !o.Graph && !o.Cluster.Asked() {
 		fmt.Fprintf(streams.Err, "if %s is an InferenceGraph that kserve run serves, it is at /serving/<namespace>/<name>: kserve predict --graph %s\n", o.Model, o.Model)

@@ -23,6 +23,8 @@ const (
 	settle = 300 * time.Millisecond // many changes in a short time are one screen
 	again  = 2 * time.Second        // a pause before a watch that broke is begun anew
 	tick   = 5 * time.Second        // logs grow without an event
+	// patience bounds one look: a server that takes requests and answers none is as good as none.
+	patience = 15 * time.Second
 )
 
 // follow shows the status whenever it changes, until the context ends: on a terminal in place, else one below the other.
@@ -36,7 +38,7 @@ func (a *asking) follow(ctx context.Context, streams output.Streams) error {
 		go a.watch(ctx, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, metav1.ListOptions{LabelSelector: serving.LabelInferenceService + "=" + a.Name}, changed)
 	}
 	go a.watch(ctx, live.InferenceServices(), one, changed)
-	last := ""
+	last, lost := "", false
 	for {
 		text, err := a.screen(ctx, streams)
 		switch {
@@ -44,14 +46,20 @@ func (a *asking) follow(ctx context.Context, streams output.Streams) error {
 			return nil
 		case err != nil && last == "":
 			return err
+		case err != nil && !lost: // once: the words of one cut differ from look to look
+			lost = true
+			err = a.missed(streams, last, err)
 		case err != nil:
-			text = output.Text(err.Error()) + "; still looking\n"
+			err = nil
+		case text != last || lost && output.IsTerminal(streams.Out):
+			last, lost = text, false
+			err = draw(streams, text)
+		case lost:
+			lost = false
+			fmt.Fprintln(streams.Err, "the API server answers again; nothing has changed")
 		}
-		if text != last {
-			if err := draw(streams, text); err != nil {
-				return err
-			}
-			last = text
+		if err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -66,8 +74,20 @@ func (a *asking) follow(ctx context.Context, streams output.Streams) error {
 	}
 }
 
+// missed tells that there is no answer at present. What was shown before stays to be seen.
+func (a *asking) missed(streams output.Streams, last string, err error) error {
+	words := output.Line(err.Error()) + "; still looking\n"
+	if output.IsTerminal(streams.Out) {
+		return draw(streams, last+"\n"+output.NewPaint(streams.Out).Bad("as last seen: ")+words)
+	}
+	_, err = fmt.Fprint(streams.Err, words)
+	return err
+}
+
 // screen reads and prints into a text.
 func (a *asking) screen(ctx context.Context, streams output.Streams) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	s, err := a.look(ctx)
 	if err != nil {
 		return "", err
@@ -98,6 +118,7 @@ func (a *asking) watch(ctx context.Context, resource schema.GroupVersionResource
 		w, err := a.client.Resource(resource).Namespace(a.namespace).Watch(ctx, o)
 		if err == nil {
 			tell(ctx, w, changed)
+			nudge(changed) // a cut is a change, too
 		}
 		select {
 		case <-ctx.Done():
@@ -116,10 +137,14 @@ func tell(ctx context.Context, w watch.Interface, changed chan<- struct{}) {
 			if !ok || e.Type == watch.Error {
 				return
 			}
-			select {
-			case changed <- struct{}{}:
-			default: // one is waiting already
-			}
+			nudge(changed)
 		}
+	}
+}
+
+func nudge(changed chan<- struct{}) {
+	select {
+	case changed <- struct{}{}:
+	default: // one is waiting already
 	}
 }

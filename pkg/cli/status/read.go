@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -25,15 +27,12 @@ import (
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Ready is the status of the condition Ready.
-	Ready  string                                 `json:"ready"`
+	live.Diagnosis
 	Status *servingv1beta1.InferenceServiceStatus `json:"status"`
-	// Stale says that the status is of an earlier version of the service.
-	Stale bool  `json:"stale,omitempty"`
-	Pods  []Pod `json:"pods"`
+	Pods   []Pod                                  `json:"pods"`
 	// Warnings are events, the newest first.
 	Warnings []string `json:"warnings,omitempty"`
-	// Hidden says what may not be read.
+	// Hidden says what is not shown, and why.
 	Hidden []string `json:"hidden,omitempty"`
 
 	now time.Time
@@ -52,6 +51,8 @@ type Pod struct {
 const (
 	shownWarnings = 3
 	shownLogs     = 2 // of how many pods logs are shown: those of others say the same
+	// DefaultLines is how much of a log is shown.
+	DefaultLines = 8
 )
 
 // hides keeps a refusal to show something for the screen: the rest is shown all the same.
@@ -63,7 +64,17 @@ func (s *Service) hides(err error) error {
 	return nil
 }
 
-func (s *Service) ready() bool { return s.Ready == "True" && !s.Stale }
+func (s *Service) ready() bool { return s.OK() }
+
+// Look reads one service of a namespace, with so many lines of logs.
+func Look(ctx context.Context, config *rest.Config, namespace, name string, lines int) (*Service, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "make a client: %w", err)
+	}
+	a := &asking{Options: Options{Name: name, Lines: lines}, config: config, client: client, namespace: namespace}
+	return a.service(ctx)
+}
 
 // service reads one service.
 func (a *asking) service(ctx context.Context) (*Service, error) {
@@ -71,14 +82,15 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 	if err != nil {
 		return nil, a.unreachable(err)
 	}
-	s := &Service{Namespace: u.GetNamespace(), Name: u.GetName(), Status: &servingv1beta1.InferenceServiceStatus{}, Pods: []Pod{}, now: time.Now()}
+	s := &Service{
+		Namespace: u.GetNamespace(), Name: u.GetName(), Diagnosis: live.Diagnose(u), Status: &servingv1beta1.InferenceServiceStatus{}, Pods: []Pod{}, now: time.Now(),
+	}
 	if raw, ok, _ := unstructured.NestedMap(u.Object, "status"); ok {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, s.Status); err != nil {
-			return nil, exit.Errorf(exit.Failed, "the status of InferenceService %s is none that this version knows: %w", a.Name, err)
+			s.Status = &servingv1beta1.InferenceServiceStatus{}
+			s.Hidden = append(s.Hidden, "the status in full, which this version does not know: "+err.Error())
 		}
 	}
-	s.Ready = cmp.Or(live.Condition(u, string(serving.ConditionReady)), "Unknown")
-	s.Stale = s.Status.ObservedGeneration != 0 && s.Status.ObservedGeneration < u.GetGeneration()
 	pods, err := live.PodsOf(ctx, a.client, a.namespace, serving.LabelInferenceService+"="+a.Name)
 	if err = s.hides(err); err != nil {
 		return nil, a.unreachable(err)
@@ -95,8 +107,12 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 		}
 		s.Pods = append(s.Pods, one)
 	}
-	if s.Ready != "True" {
-		s.Warnings, err = a.warnings(ctx, pods)
+	if len(s.Causes) > 0 {
+		about := []live.Object{{Kind: u.GetKind(), Name: u.GetName(), UID: string(u.GetUID())}}
+		for _, p := range pods {
+			about = append(about, live.Object{Kind: "Pod", Name: p.Name, UID: p.UID})
+		}
+		s.Warnings, err = live.WarningsAbout(ctx, a.client, a.namespace, about, shownWarnings)
 		if err = s.hides(err); err != nil {
 			return nil, a.unreachable(err)
 		}
@@ -104,58 +120,29 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 	return s, nil
 }
 
-// warnings are the events about the service and its pods.
-func (a *asking) warnings(ctx context.Context, pods []live.Pod) ([]string, error) {
-	about := []string{"InferenceService " + a.Name}
-	for _, p := range pods {
-		about = append(about, "Pod "+p.Name)
-	}
-	return live.WarningsAbout(ctx, a.client, a.namespace, about, shownWarnings)
-}
-
 // Line is a service in a table of many.
 type Line struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Ready     string `json:"ready"`
-	URL       string `json:"url,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	Message   string `json:"message,omitempty"`
-	Age       string `json:"age"`
-	// Stale says that the status is of an earlier version of the service.
-	Stale bool `json:"stale,omitempty"`
+	live.Service
+	Age string `json:"age"`
 }
 
 // Lines are services, sorted.
 type Lines []Line
 
 func (l Lines) ready() bool {
-	return !slices.ContainsFunc(l, func(one Line) bool { return one.Ready != "True" || one.Stale })
+	return !slices.ContainsFunc(l, func(one Line) bool { return !one.OK() })
 }
 
 // list reads a line for each service.
 func (a *asking) list(ctx context.Context) (Lines, error) {
-	all, err := a.client.Resource(live.InferenceServices()).Namespace(a.namespace).List(ctx, metav1.ListOptions{})
+	lines := Lines{}
+	now := time.Now()
+	err := live.Each(ctx, a.client.Resource(live.InferenceServices()).Namespace(a.namespace), metav1.ListOptions{}, func(u *unstructured.Unstructured) error {
+		lines = append(lines, Line{Service: live.ServiceOf(u), Age: age(now, u.GetCreationTimestamp().Time)})
+		return nil
+	})
 	if err != nil {
 		return nil, a.unreachable(err)
-	}
-	lines := make(Lines, 0, len(all.Items))
-	now := time.Now()
-	for i := range all.Items {
-		u := &all.Items[i]
-		line := Line{
-			Namespace: u.GetNamespace(), Name: u.GetName(), URL: live.URL(u), Age: age(now, u.GetCreationTimestamp().Time),
-			Ready: cmp.Or(live.Condition(u, string(serving.ConditionReady)), "Unknown"),
-		}
-		line.Reason, line.Message = live.Reason(u, string(serving.ConditionReady))
-		if line.Ready == "True" { // it serves, and the latest change of it may still have failed
-			line.Reason, line.Message = live.Reason(u, string(servingv1beta1.LatestDeploymentReady))
-		}
-		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration") // what is not there is 0
-		if line.Stale = observed != 0 && observed < u.GetGeneration(); line.Stale {
-			line.Reason, line.Message = "", "its latest change is not looked at yet"
-		}
-		lines = append(lines, line)
 	}
 	slices.SortFunc(lines, func(x, y Line) int { return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name)) })
 	return lines, nil

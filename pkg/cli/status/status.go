@@ -59,7 +59,7 @@ Exit code 0: what was asked for is ready. 1: it is not.`,
 	o.BindFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.All, "all-namespaces", "A", false, "the services of every namespace")
 	cmd.Flags().BoolVarP(&o.Watch, "watch", "w", false, "go on showing it whenever it changes")
-	cmd.Flags().IntVar(&o.Lines, "lines", 8, "how many lines of the log of a failing container are shown")
+	cmd.Flags().IntVar(&o.Lines, "lines", DefaultLines, "how many lines of the log of a failing container are shown")
 	cmd.Flags().VarP(&o.Output, "output", "o", "how to print it")
 	return cmd
 }
@@ -101,6 +101,10 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	}
 	if o.Watch {
 		return a.follow(ctx, streams)
+	}
+	config.Timeout = live.AnswerTimeout
+	if a.client, err = dynamic.NewForConfig(config); err != nil {
+		return exit.Errorf(exit.Usage, "make a client: %w", err)
 	}
 	s, err := a.look(ctx)
 	if err != nil {

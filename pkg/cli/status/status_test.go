@@ -9,11 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,41 +17,9 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
 	"github.com/kserve-go/kserve-go/pkg/testkit/golden"
 )
-
-// cluster is an API server that answers a few paths. The real one is asked in test/apiserver and test/cluster; here are the forms of answers
-// that are hard to bring about there.
-func cluster(t *testing.T, answers map[string]string) (kubeconfig string) {
-	t.Helper()
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, ok := answers[r.URL.Path]
-		if answer == forbidden {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusForbidden)
-		}
-		if strings.HasSuffix(r.URL.Path, "/log") {
-			fmt.Fprint(w, answer)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case r.URL.Query().Get("watch") != "":
-			<-r.Context().Done()
-		case !ok:
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
-		default:
-			fmt.Fprint(w, answer)
-		}
-	}))
-	t.Cleanup(api.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
-		"contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "team"}}]}`, api.URL)
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
-	return kubeconfig
-}
 
 func call(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
@@ -69,37 +33,34 @@ func call(t *testing.T, args ...string) (stdout string, err error) {
 
 const (
 	services = "/apis/serving.kserve.io/v1beta1/namespaces/team/inferenceservices"
-	failing  = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "m", "namespace": "team", "generation": 2}, "status": {
+	failing  = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "m", "namespace": "team", "uid": "m2", "generation": 2}, "status": {
 		"observedGeneration": 2, "deploymentMode": "Standard", "clusterServingRuntimeName": "kserve-sklearnserver", "url": "http://m-team.example.com",
 		"modelStatus": {"transitionStatus": "BlockedByFailedLoad", "states": {"activeModelState": "", "targetModelState": "FailedToLoad"}, "copies": {"failedCopies": 1}},
 		"conditions": [
-			{"type": "IngressReady", "status": "False", "reason": "Predictor ingress not created"},
+			{"type": "IngressReady", "status": "False", "reason": "Predictor ingress not created", "message": "the predictor is not ready"},
 			{"type": "PredictorReady", "status": "False", "reason": "ModelLoadFailed", "message": "no such object\u001b[31m. Correct the storage URI"},
 			{"type": "Ready", "status": "False", "reason": "ModelLoadFailed", "message": "no such object\u001b[31m. Correct the storage URI"},
 			{"type": "Stopped", "status": "False", "severity": "Info"}]}}`
-	pods = `{"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "m-1", "namespace": "team"}, "spec": {"nodeName": "n1"}, "status": {"phase": "Pending",
+	pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "m-1", "namespace": "team", "uid": "p2", "labels": {"serving.kserve.io/inferenceservice": "m"}}, "spec": {"nodeName": "n1"}, "status": {"phase": "Pending",
 		"initContainerStatuses": [{"name": "storage-initializer", "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}}],
-		"containerStatuses": [{"name": "kserve-container", "state": {"waiting": {"reason": "PodInitializing"}}}]}}]}`
-	events = `{"apiVersion": "v1", "kind": "EventList", "items": [
-		{"metadata": {"name": "a"}, "involvedObject": {"kind": "Pod", "name": "m-1"}, "message": "Back-off restarting", "lastTimestamp": "2026-01-01T00:00:00Z"},
-		{"metadata": {"name": "b"}, "involvedObject": {"kind": "Pod", "name": "other"}, "message": "not ours", "lastTimestamp": "2026-01-01T00:00:01Z"}]}`
+		"containerStatuses": [{"name": "kserve-container", "state": {"waiting": {"reason": "PodInitializing"}}}]}}`
+	events = `{apiVersion: v1, kind: Event, type: Warning, metadata: {name: a, namespace: team}, involvedObject: {kind: Pod, name: m-1, uid: p2}, message: Back-off restarting, lastTimestamp: "2026-01-01T00:00:00Z"}
+---
+{apiVersion: v1, kind: Event, type: Warning, metadata: {name: b, namespace: team}, involvedObject: {kind: Pod, name: other}, message: not ours, lastTimestamp: "2026-01-01T00:00:01Z"}
+---
+{apiVersion: v1, kind: Event, type: Warning, metadata: {name: c, namespace: team}, involvedObject: {kind: InferenceService, name: m, uid: m1}, message: of a namesake that is gone, lastTimestamp: "2026-01-01T00:00:02Z"}`
 )
 
-// forbidden is the answer to who has no right.
-const forbidden = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "message": "you \u001b[31mmay not", "code": 403}`
-
-func answers() map[string]string {
-	return map[string]string{
-		services + "/m":                        failing,
-		services:                               `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [` + failing + `]}`,
-		"/api/v1/namespaces/team/pods":         pods,
-		"/api/v1/namespaces/team/events":       events,
-		"/api/v1/namespaces/team/pods/m-1/log": "fetching\nnot there\x1b[2J\n",
-	}
+// cluster has a service that fails, its pod, what that logged, and events.
+func cluster(t *testing.T) *fakeapi.Server {
+	t.Helper()
+	s := fakeapi.New(t, failing, pod, events)
+	s.Log("team/m-1", "fetching\nnot there\x1b[2J\n")
+	return s
 }
 
 func TestOneServiceInOneScreen(t *testing.T) {
-	kubeconfig := cluster(t, answers())
+	kubeconfig := cluster(t).Kubeconfig()
 	out, err := call(t, "m", "--kubeconfig", kubeconfig)
 	require.Equal(t, exit.Failed, exit.Code(err))
 	require.Empty(t, exit.Message(err), "all is said")
@@ -113,55 +74,108 @@ func TestOneServiceInOneScreen(t *testing.T) {
 }
 
 func TestWhatMayNotBeReadHidesNothingElse(t *testing.T) {
-	few := answers()
-	few["/api/v1/namespaces/team/pods"], few["/api/v1/namespaces/team/events"] = forbidden, forbidden
-	out, err := call(t, "m", "--kubeconfig", cluster(t, few))
+	api := cluster(t)
+	api.Refuse(http.StatusForbidden, fakeapi.Path("/team/pods"))
+	api.Refuse(http.StatusForbidden, fakeapi.Path("/team/events"))
+	kubeconfig := api.Kubeconfig()
+	out, err := call(t, "m", "--kubeconfig", kubeconfig)
 	require.Equal(t, exit.Failed, exit.Code(err))
 	require.Contains(t, out, "no such object[31m. Correct the storage URI")
-	require.Contains(t, out, "not shown, for lack of a right\n  list pods: you [31mmay not\n  list events: you [31mmay not\n")
-	few[services+"/m"] = forbidden
-	_, err = call(t, "m", "--kubeconfig", cluster(t, few))
+	require.Contains(t, out, "not shown\n  list pods: no[2J\n  list events: no[2J\n")
+	api.Refuse(http.StatusForbidden, fakeapi.Path("inferenceservices"))
+	_, err = call(t, "m", "--kubeconfig", kubeconfig)
 	require.Equal(t, exit.Failed, exit.Code(err), "a server that answers is no server that cannot be reached")
 }
 
 func TestNothingOfAStatusIsObeyedByATerminal(t *testing.T) {
-	hostile := answers()
-	text := strings.NewReplacer("ModelLoadFailed", `Bad\u001b]0;x\u0007\u202e`, "http://m-team", `http://\u001b[2Jm`, "PredictorReady", `Predictor\u001bReady`).Replace(failing)
-	hostile[services+"/m"] = text
-	hostile[services] = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [` + text + `]}`
-	kubeconfig := cluster(t, hostile)
+	kubeconfig := fakeapi.New(t, strings.NewReplacer("ModelLoadFailed", `Bad\u001b]0;x\u0007\u202e`, "http://m-team", `http://\u001b[2Jm`, "PredictorReady", `Predictor\u001bReady`,
+		`"modelStatus": {`, `"canaryStatuses": [{"name": "v\u001b2", "reason": "R\u001b", "message": "\u202em"}], "modelStatus": {`).Replace(failing)).Kubeconfig()
 	for _, args := range [][]string{{"m"}, {}} {
 		out, err := call(t, append(args, "--kubeconfig", kubeconfig)...)
 		require.Equal(t, exit.Failed, exit.Code(err))
 		require.NotContains(t, out, "\x1b")
 		require.NotContains(t, out, "\u202e")
 		require.Contains(t, out, "Bad]0;x")
+		require.Contains(t, out, "v2")
 	}
 }
 
 func TestAStatusOfAnEarlierVersionIsNotReady(t *testing.T) {
-	old := answers()
-	old[services] = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService",
-		"metadata": {"name": "m", "namespace": "team", "generation": 3}, "status": {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}]}}]}`
-	out, err := call(t, "--kubeconfig", cluster(t, old))
+	api := fakeapi.New(t, `{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: m, namespace: team, generation: 3},
+		status: {observedGeneration: 2, conditions: [{type: Ready, status: "True"}]}}`)
+	out, err := call(t, "--kubeconfig", api.Kubeconfig())
 	require.Equal(t, exit.Failed, exit.Code(err))
 	require.Contains(t, out, "its latest change is not looked at yet")
 }
 
 func TestALineForEachService(t *testing.T) {
-	out, err := call(t, "--kubeconfig", cluster(t, answers()))
+	out, err := call(t, "--kubeconfig", cluster(t).Kubeconfig())
 	require.Equal(t, exit.Failed, exit.Code(err))
 	golden.File(t, "testdata/list.txt", []byte(out))
 
-	none := answers()
-	none[services] = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": []}`
-	out, err = call(t, "--kubeconfig", cluster(t, none))
+	out, err = call(t, "--kubeconfig", fakeapi.New(t).Kubeconfig())
 	require.NoError(t, err)
 	require.Equal(t, "no InferenceService\n", out)
 }
 
+func TestCanariesAreShownWithWhatTheyGet(t *testing.T) {
+	api := fakeapi.New(t, `
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: m, namespace: team}
+status:
+  conditions:
+  - {type: Ready, status: "True"}
+  - {type: CanaryPredictorReady, status: "False", severity: Info, reason: CanaryRolledBack, message: "canary predictor v2: rolled back"}
+  canaryStatuses:
+  - name: v2
+    ready: true
+    trafficPercent: 20
+    weight: 0
+    reason: CanaryRolledBack
+    message: "rolled back after 3 failed looks in a row: success-rate is 93.1%"
+    analysis:
+      verdict: RolledBack
+      failures: 3
+      message: "rolled back after 3 failed looks in a row: success-rate is 93.1%"
+      measurements: [{name: success-rate, value: "93.1", wanted: at least 99%}, {name: latency, value: 12ms, wanted: at most 300ms, passed: true}]
+  - {name: v3, ready: true, trafficPercent: 10, weight: 4, analysis: {verdict: Failing, failures: 2}}
+  - {name: dark, shadowPercent: 100, modelStatus: {lastFailureInfo: {reason: ModelLoadFailed, message: no bucket}}}
+`)
+	kubeconfig := api.Kubeconfig()
+	out, err := call(t, "m", "--kubeconfig", kubeconfig)
+	require.NoError(t, err, "nothing about a canary makes the service unready")
+	golden.File(t, "testdata/canaries.txt", []byte(out))
+	out, err = call(t, "--kubeconfig", kubeconfig)
+	require.NoError(t, err)
+	golden.File(t, "testdata/canaries-list.txt", []byte(out))
+}
+
+func TestAStrangeStatusIsShownAsFarAsItIsKnown(t *testing.T) {
+	api := fakeapi.New(t, `{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: m, namespace: team}, status: {conditions: [{type: Ready, status: "False", reason: 7, message: no bucket}]}}`)
+	out, err := call(t, "m", "--kubeconfig", api.Kubeconfig())
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, out, "no bucket")
+	require.Contains(t, out, "not shown\n  the status in full")
+}
+
+func TestAHugeStatusFillsNoScreen(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	api := fakeapi.New(t, fmt.Sprintf(`{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "m", "namespace": "team"}, "status": {"url": %q,
+		"canaryStatuses": [{"name": "c", "reason": "R", "message": %q}],
+		"conditions": [{"type": "PredictorReady", "status": "False", "reason": "A", "message": %q}, {"type": "Ready", "status": "False", "reason": %q}]}}`, huge, huge, huge, huge))
+	for _, args := range [][]string{{"m"}, {}} {
+		out, err := call(t, append(args, "--kubeconfig", api.Kubeconfig())...)
+		require.Equal(t, exit.Failed, exit.Code(err))
+		require.Less(t, len(out), 16<<10)
+		require.Contains(t, out, "bytes more)")
+	}
+}
+
 func TestWhatIsWrongIsSaid(t *testing.T) {
-	kubeconfig := cluster(t, map[string]string{})
+	api := fakeapi.New(t)
+	api.Lacks("inferenceservices")
+	kubeconfig := api.Kubeconfig()
 	cases := map[string]struct {
 		args []string
 		code int
@@ -171,7 +185,9 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"no such kind":    {nil, exit.Failed, "does not know the kind InferenceService"},
 		"a name and all":  {[]string{"m", "-A"}, exit.Usage, "leave out the name"},
 		"negative lines":  {[]string{"m", "--lines=-1"}, exit.Usage, "must not be negative"},
-		"no such file":    {[]string{"m", "--kubeconfig", "/nowhere"}, exit.Usage, "read the kubeconfig"},
+		"no such file":    {[]string{"m", "--kubeconfig", "/nowhere"}, exit.Usage, "/nowhere"},
+		"no such context": {[]string{"m", "--context", "none"}, exit.Usage, `"none"`},
+		"another context": {[]string{"m", "--context", "away"}, exit.Unreachable, "127.0.0.1:1"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -182,33 +198,80 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	}
 }
 
-// counting counts what is written.
-type counting struct {
-	bytes.Buffer
-	writes atomic.Int32
-	wrote  chan struct{}
+// written is what a command prints, each piece as it comes.
+type written chan string
+
+func (w written) Write(p []byte) (int, error) {
+	w <- string(p)
+	return len(p), nil
 }
 
-func (c *counting) Write(p []byte) (int, error) {
-	c.writes.Add(1)
-	defer func() { c.wrote <- struct{}{} }()
-	return c.Buffer.Write(p)
+// until waits for a piece that holds a text.
+func (w written) until(t *testing.T, text string) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		select {
+		case got := <-w:
+			if strings.Contains(got, text) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("%q was not printed", text)
+		}
+	}
 }
 
-func TestFollowingEndsWithItsContext(t *testing.T) {
-	out := &counting{wrote: make(chan struct{}, 10)}
-	cmd := Command(output.Streams{In: &bytes.Buffer{}, Out: out, Err: &bytes.Buffer{}})
-	cmd.SetArgs([]string{"m", "-w", "--kubeconfig", cluster(t, answers())})
+// follows runs status -w; end ends it.
+func follows(t *testing.T, args ...string) (out, errs written, end func()) {
+	t.Helper()
+	out, errs = make(written, 100), make(written, 100)
+	cmd := Command(output.Streams{In: &bytes.Buffer{}, Out: out, Err: errs})
+	cmd.SetArgs(append(args, "-w"))
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- cmd.ExecuteContext(ctx) }()
-	<-out.wrote
-	cancel()
-	select {
-	case err := <-done:
-		require.NoError(t, err)
-	case <-time.After(10 * time.Second):
-		t.Fatal("it goes on")
+	return out, errs, func() {
+		t.Helper()
+		cancel()
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(time.Minute):
+			t.Fatal("it goes on")
+		}
 	}
-	require.Contains(t, out.String(), "InferenceService team/m: not ready")
+}
+
+func TestFollowingEndsWithItsContext(t *testing.T) {
+	out, _, end := follows(t, "m", "--kubeconfig", cluster(t).Kubeconfig())
+	out.until(t, "InferenceService team/m: not ready")
+	end()
+}
+
+func TestFollowingOutlivesTheDeathOfTheAPIServer(t *testing.T) {
+	for name, args := range map[string][]string{"one service": {"m"}, "all services": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := cluster(t)
+			out, errs, end := follows(t, append(args, "--kubeconfig", api.Kubeconfig())...)
+			out.until(t, "ModelLoadFailed")
+			api.Stop()
+			errs.until(t, "connection refused; still looking")
+			api.Put(strings.ReplaceAll(failing, "no such object", "no such bucket"))
+			api.Start()
+			out.until(t, "no such bucket")
+			api.Put(strings.ReplaceAll(failing, "no such object", "no such key"))
+			out.until(t, "no such key")
+			require.Empty(t, errs, "one death is told once")
+
+			api.Stop()
+			errs.until(t, "still looking")
+			api.Start()
+			errs.until(t, "answers again")
+			end()
+			require.Empty(t, out, "what has not changed is not printed again")
+		})
+	}
 }

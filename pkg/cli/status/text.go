@@ -8,13 +8,20 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+)
+
+// How much of one text a screen has room for.
+const (
+	widthOfWhy   = 400
+	widthOfField = 300
 )
 
 // text is a line for each service.
@@ -22,51 +29,75 @@ func (l Lines) text(output.Paint) (string, error) {
 	if len(l) == 0 {
 		return "no InferenceService\n", nil
 	}
+	header := []string{"NAMESPACE", "NAME", "READY", "AGE", "URL", "WHY"}
+	canaries := slices.ContainsFunc(l, func(s Line) bool { return len(s.Canaries) > 0 })
+	if canaries {
+		header = slices.Insert(header, 5, "CANARIES")
+	}
 	rows := make([][]string, 0, len(l))
 	for _, s := range l {
-		why := s.Reason
-		if s.Message != "" {
-			why = strings.TrimPrefix(why+": ", ": ") + s.Message
+		row := []string{s.Namespace, s.Name, s.Ready, s.Age, cmp.Or(output.Clip(s.URL, widthOfField), "-"), output.Clip(s.Why(), widthOfWhy)}
+		if canaries {
+			row = slices.Insert(row, 5, cmp.Or(strings.Join(s.Canaries, ", "), "-"))
 		}
-		rows = append(rows, []string{s.Namespace, s.Name, s.Ready, s.Age, cmp.Or(s.URL, "-"), why})
+		rows = append(rows, row)
 	}
 	var b bytes.Buffer
-	err := output.Rows(&b, []string{"NAMESPACE", "NAME", "READY", "AGE", "URL", "WHY"}, rows)
+	err := output.Rows(&b, header, rows)
 	return b.String(), err
 }
 
 // text is the whole screen of one service.
 func (s *Service) text(paint output.Paint) (string, error) {
 	var b bytes.Buffer
-	s.head(&b, paint)
+	s.title(&b, paint)
+	s.head(&b)
 	fmt.Fprintln(&b)
-	if err := s.conditions(&b, paint); err != nil {
+	if err := s.conditions(&b); err != nil {
+		return "", err
+	}
+	if err := s.canaries(&b, paint); err != nil {
 		return "", err
 	}
 	s.causes(&b, paint)
-	if err := s.pods(&b); err != nil {
+	if err := s.pods(&b, func(Pod) bool { return true }); err != nil {
 		return "", err
 	}
-	for _, p := range s.Pods {
-		p.log(&b, paint)
-	}
-	if len(s.Warnings) > 0 {
-		fmt.Fprintln(&b, "\nlatest warnings")
-		for _, w := range s.Warnings {
-			fmt.Fprintln(&b, "  "+output.Line(w))
-		}
-	}
-	if len(s.Hidden) > 0 {
-		fmt.Fprintln(&b, "\nnot shown, for lack of a right")
-		for _, h := range s.Hidden {
-			fmt.Fprintln(&b, "  "+output.Line(h))
-		}
-	}
+	s.words(&b, paint)
 	return b.String(), nil
 }
 
-// head tells the service, where it is, and what serves it.
-func (s *Service) head(w io.Writer, paint output.Paint) {
+// Brief prints what is wrong and what is known about it: what a command that is about something else has to say about a service.
+func (s *Service) Brief(w io.Writer) error {
+	paint := output.NewPaint(w)
+	s.title(w, paint)
+	s.causes(w, paint)
+	if err := s.pods(w, func(p Pod) bool { return !p.Ready }); err != nil {
+		return err
+	}
+	s.words(w, paint)
+	return nil
+}
+
+// words are what others said: containers, events, and the API server about what is not shown.
+func (s *Service) words(w io.Writer, paint output.Paint) {
+	for _, p := range s.Pods {
+		p.log(w, paint)
+	}
+	list := func(title string, all []string) {
+		if len(all) > 0 {
+			fmt.Fprintln(w, "\n"+title)
+		}
+		for _, one := range all {
+			fmt.Fprintln(w, "  "+output.Line(output.Clip(one, widthOfWhy)))
+		}
+	}
+	list("latest warnings", s.Warnings)
+	list("not shown", s.Hidden)
+}
+
+// title is the service and how it is.
+func (s *Service) title(w io.Writer, paint output.Paint) {
 	state := paint.Bad("not ready")
 	switch {
 	case s.Stale:
@@ -77,10 +108,14 @@ func (s *Service) head(w io.Writer, paint output.Paint) {
 		state = paint.Busy("not known yet")
 	}
 	fmt.Fprintf(w, "InferenceService %s/%s: %s\n", s.Namespace, s.Name, state)
+}
+
+// head tells where it is, and what serves it.
+func (s *Service) head(w io.Writer) {
 	st := s.Status
 	row := func(what, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "  %-9s %s\n", what, output.Line(value))
+			fmt.Fprintf(w, "  %-9s %s\n", what, output.Line(output.Clip(value, widthOfField)))
 		}
 	}
 	row("url", st.URL)
@@ -101,48 +136,130 @@ func (s *Service) head(w io.Writer, paint output.Paint) {
 	}
 }
 
-// conditions is the table of all of them; a true one has nothing to add.
-func (s *Service) conditions(w io.Writer, paint output.Paint) error {
-	rows := make([][]string, 0, len(s.Status.Conditions))
-	for i := range s.Status.Conditions {
-		c := &s.Status.Conditions[i]
-		rows = append(rows, []string{string(c.Type), string(c.Status), age(s.now, c.LastTransitionTime.Time), c.Reason})
+// conditions is the table of all of them, Ready first, then what explains most; a true one has nothing to add.
+func (s *Service) conditions(w io.Writer) error {
+	all := slices.Clone(s.Status.Conditions)
+	if len(all) == 0 {
+		return nil // the causes say so
 	}
-	if len(rows) == 0 {
-		fmt.Fprintln(w, paint.Busy("no condition yet: the controller has not looked at it; kserve local logs controller, or the log of kserve-controller-manager, tells why"))
-		return nil
+	place := func(c serving.Condition) int {
+		if c.Type == serving.ConditionReady {
+			return -1
+		}
+		return live.Depth(string(c.Type), string(c.Status))
+	}
+	slices.SortStableFunc(all, func(x, y serving.Condition) int { return cmp.Compare(place(x), place(y)) })
+	rows := make([][]string, 0, len(all))
+	for i := range all {
+		c := &all[i]
+		rows = append(rows, []string{string(c.Type), string(c.Status), age(s.now, c.LastTransitionTime.Time), output.Clip(c.Reason, widthOfField)})
 	}
 	return output.Rows(w, []string{"CONDITION", "STATUS", "SINCE", "REASON"}, rows)
 }
 
-// causes are the sentences of the conditions that are not true, each once: what is wrong, whether it is tried again, what to do.
-func (s *Service) causes(w io.Writer, paint output.Paint) {
-	told := map[string]bool{}
-	for i := range s.Status.Conditions {
-		c := &s.Status.Conditions[i]
-		off := c.Status == corev1.ConditionTrue || c.Type == serving.ConditionType("Stopped")
-		if off || c.Message == "" || told[c.Message] {
-			continue
+// canaries is the table of the canary predictors: what each asks for, what it gets, and what its measurements say.
+func (s *Service) canaries(w io.Writer, paint output.Paint) error {
+	if len(s.Status.CanaryStatuses) == 0 {
+		return nil
+	}
+	percent := func(n int32) string {
+		if n == 0 {
+			return "-"
 		}
-		if len(told) == 0 {
-			fmt.Fprintln(w, "\nwhy")
+		return fmt.Sprintf("%d%%", n)
+	}
+	rows := make([][]string, 0, len(s.Status.CanaryStatuses))
+	for i := range s.Status.CanaryStatuses {
+		c := &s.Status.CanaryStatuses[i]
+		row := []string{c.Name, yesNo(c.Ready), percent(c.TrafficPercent), "-", percent(c.ShadowPercent), "-", ""}
+		if c.Weight != nil {
+			row[3] = fmt.Sprintf("%d%%", *c.Weight)
 		}
-		told[c.Message] = true
-		fmt.Fprintln(w, "  "+paint.Bad(output.Line(cmp.Or(c.Reason, string(c.Type))))+": "+output.Line(c.Message))
+		if a := c.Analysis; a != nil {
+			row[5], row[6] = verdict(a), age(s.now, a.Since.Time)
+		}
+		rows = append(rows, row)
+	}
+	fmt.Fprintln(w)
+	if err := output.Rows(w, []string{"CANARY", "READY", "ASKED", "WEIGHT", "SHADOW", "VERDICT", "SINCE"}, rows); err != nil {
+		return err
+	}
+	for i := range s.Status.CanaryStatuses {
+		canaryWords(w, paint, &s.Status.CanaryStatuses[i])
+	}
+	return nil
+}
+
+// verdict is what the analysis says in a few words.
+func verdict(a *servingv1beta1.CanaryAnalysisStatus) string {
+	words := string(a.Verdict)
+	if a.Failures > 0 && a.Verdict != servingv1beta1.CanaryRolledBack {
+		words += fmt.Sprintf(", failed looks in a row: %d", a.Failures)
+	}
+	return words
+}
+
+// canaryWords are why a canary does not get its share, and the measurements that decided.
+func canaryWords(w io.Writer, paint output.Paint, c *servingv1beta1.CanaryStatus) {
+	told := ""
+	say := func(reason, message string) {
+		if message == "" || strings.Contains(told, message) {
+			return
+		}
+		told += message + "\n"
+		fmt.Fprintf(w, "  %s: %s\n", output.Line(c.Name), output.Line(output.Clip(strings.TrimPrefix(reason+": "+message, ": "), widthOfWhy)))
+	}
+	say(c.Reason, c.Message)
+	if f := c.ModelStatus.LastFailureInfo; f != nil {
+		say(string(f.Reason), f.Message)
+	}
+	if c.Analysis == nil {
+		return
+	}
+	say(c.Analysis.Reason, c.Analysis.Message)
+	for _, m := range c.Analysis.Measurements {
+		mark := paint.Good
+		if !m.Passed {
+			mark = paint.Bad
+		}
+		line := output.Line(output.Clip(m.Name+" "+m.Value, widthOfField))
+		if m.Wanted != "" {
+			line += ", wanted " + output.Line(output.Clip(m.Wanted, widthOfField))
+		}
+		fmt.Fprintf(w, "  %s: measured %s\n", output.Line(c.Name), mark(line))
 	}
 }
 
-func (s *Service) pods(w io.Writer) error {
-	if len(s.Pods) == 0 {
-		return nil
+// causes are what is wrong, whether it is tried again, what to do: what explains most first.
+func (s *Service) causes(w io.Writer, paint output.Paint) {
+	if len(s.Causes) > 0 {
+		fmt.Fprintln(w, "\nwhy")
 	}
-	rows := make([][]string, 0, len(s.Pods))
-	for _, p := range s.Pods {
-		ready := "no"
-		if p.Ready {
-			ready = "yes"
+	for _, c := range s.Causes {
+		text := output.Line(c.String())
+		if reason := output.Line(c.Reason); reason != "" && strings.HasPrefix(text, reason) {
+			text = paint.Bad(reason) + strings.TrimPrefix(text, reason)
 		}
-		rows = append(rows, []string{p.Name, ready, strconv.FormatInt(p.Restarts, 10), cmp.Or(p.Node, "-"), p.State})
+		fmt.Fprintln(w, "  "+text)
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (s *Service) pods(w io.Writer, shown func(Pod) bool) error {
+	var rows [][]string
+	for _, p := range s.Pods {
+		if shown(p) {
+			rows = append(rows, []string{p.Name, yesNo(p.Ready), strconv.FormatInt(p.Restarts, 10), cmp.Or(p.Node, "-"), output.Clip(p.State, widthOfWhy)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
 	}
 	fmt.Fprintln(w)
 	return output.Rows(w, []string{"POD", "READY", "RESTARTS", "NODE", "STATE"}, rows)
@@ -165,6 +282,6 @@ func (p *Pod) log(w io.Writer, paint output.Paint) {
 	}
 	fmt.Fprintf(w, "\nlast lines of %s, container %s%s\n", p.Name, p.Container, run)
 	for _, line := range p.Log {
-		fmt.Fprintln(w, paint.Dim("  "+output.Line(line)))
+		fmt.Fprintln(w, paint.Dim("  "+output.Line(output.Clip(line, widthOfWhy))))
 	}
 }

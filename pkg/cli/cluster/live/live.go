@@ -3,7 +3,7 @@
 
 // Package live reads objects of a cluster as documents and tells in a sentence how they are.
 //
-// Called by: cli/cluster, cli/predict.
+// Called by: cli/cluster, cli/status, cli/predict, cli/diff, cli/inspect.
 // Next: the API server.
 package live
 
@@ -18,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 )
@@ -41,69 +39,12 @@ func core(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
-const clientQPS = 200
-
-// Client connects to the cluster of a kubeconfig; see Config.
-func Client(kubeconfig string) (client dynamic.Interface, namespace string, err error) {
-	config, namespace, err := Config(kubeconfig)
-	if err != nil {
-		return nil, "", err
-	}
-	client, err = dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, "", fmt.Errorf("make a client: %w", err)
-	}
-	return client, namespace, nil
-}
-
-// Config leads to the cluster of a kubeconfig, or, without one, of KUBECONFIG and the person's default one. It also tells the namespace of
-// the kubeconfig's context.
-func Config(kubeconfig string) (config *rest.Config, namespace string, err error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	if config, err = loader.ClientConfig(); err != nil {
-		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	if namespace, _, err = loader.Namespace(); err != nil {
-		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = clientQPS, 2*clientQPS
-	config.WarningHandler = rest.NoWarnings{}
-	return config, namespace, nil
-}
-
 // Condition is the status of a condition, empty when the object has none of that type.
 func Condition(o *unstructured.Unstructured, kind string) string {
 	for _, c := range conditions(o) {
 		if c["type"] == kind {
 			status, _ := c["status"].(string)
 			return status
-		}
-	}
-	return ""
-}
-
-// Reason is what a condition gives as its reason and says about it, when it is not true.
-func Reason(o *unstructured.Unstructured, kind string) (reason, message string) {
-	for _, c := range conditions(o) {
-		if c["type"] == kind && c["status"] != "True" {
-			return text(c, "reason"), text(c, "message")
-		}
-	}
-	return "", ""
-}
-
-// Why is the first sentence that the status of a service has about what is wrong.
-func Why(o *unstructured.Unstructured) string {
-	if m := text(o.Object, "status", "modelStatus", "lastFailureInfo", "message"); m != "" {
-		return m
-	}
-	for _, c := range conditions(o) {
-		if c["status"] == "False" {
-			if s := cmp.Or(text(c, "message"), text(c, "reason")); s != "" {
-				return s
-			}
 		}
 	}
 	return ""
@@ -122,6 +63,8 @@ type Pod struct {
 	Restarts int64  `json:"restarts"`
 	// Labels are the pod's.
 	Labels map[string]string `json:"-"`
+	// UID tells the pod from others of its name.
+	UID string `json:"-"`
 	// Initializer is the container that has to end well before the others start, empty when none is left.
 	Initializer string `json:"-"`
 	// Suspect is the container whose log tells why the pod is not ready; its name is empty when none has written one.
@@ -143,19 +86,21 @@ func Pods(ctx context.Context, client dynamic.Interface, namespace string) ([]Po
 
 // PodsOf reads those with labels that a selector asks for.
 func PodsOf(ctx context.Context, client dynamic.Interface, namespace, selector string) ([]Pod, error) {
-	all, err := client.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		return nil, fmt.Errorf("list pods: %w", err)
-	}
-	found := make([]Pod, 0, len(all.Items))
-	for i := range all.Items {
-		o := &all.Items[i]
-		p := Pod{Suspect: suspect(o), Node: text(o.Object, "spec", "nodeName"), Namespace: o.GetNamespace(), Name: o.GetName(), Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels(), Initializer: initializer(o)}
+	found := []Pod{}
+	err := Each(ctx, client.Resource(core("pods")).Namespace(namespace), metav1.ListOptions{LabelSelector: selector}, func(o *unstructured.Unstructured) error {
+		p := Pod{
+			Suspect: suspect(o), Node: text(o.Object, "spec", "nodeName"), Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()),
+			Ready: Condition(o, "Ready") == "True", State: podState(o), Labels: o.GetLabels(), Initializer: initializer(o),
+		}
 		for _, c := range containers(o) {
 			n, _, _ := unstructured.NestedInt64(c, "restartCount") // what is not there is 0
 			p.Restarts += n
 		}
 		found = append(found, p)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list pods: %w", err)
 	}
 	slices.SortFunc(found, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
 	return found, nil
@@ -248,34 +193,4 @@ func maps(o *unstructured.Unstructured, fields ...string) []map[string]any {
 func text(o map[string]any, fields ...string) string {
 	s, _, _ := unstructured.NestedString(o, fields...)
 	return s
-}
-
-// Warnings are the newest events of a namespace that tell of trouble, the newest first, each sentence once.
-func Warnings(ctx context.Context, client dynamic.Interface, namespace string, most int) ([]string, error) {
-	return warnings(ctx, client, namespace, func(string) bool { return true }, most)
-}
-
-// WarningsAbout are those about some objects, each as kind and name.
-func WarningsAbout(ctx context.Context, client dynamic.Interface, namespace string, objects []string, most int) ([]string, error) {
-	return warnings(ctx, client, namespace, func(object string) bool { return slices.Contains(objects, object) }, most)
-}
-
-func warnings(ctx context.Context, client dynamic.Interface, namespace string, about func(object string) bool, most int) ([]string, error) {
-	all, err := client.Resource(core("events")).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	slices.SortFunc(all.Items, func(a, b unstructured.Unstructured) int {
-		return cmp.Compare(text(b.Object, "lastTimestamp"), text(a.Object, "lastTimestamp"))
-	})
-	var found []string
-	for i := range all.Items {
-		o := all.Items[i].Object
-		object := text(o, "involvedObject", "kind") + " " + text(o, "involvedObject", "name")
-		line := object + ": " + text(o, "message")
-		if len(found) < most && about(object) && !slices.Contains(found, line) {
-			found = append(found, line)
-		}
-	}
-	return found, nil
 }

@@ -20,6 +20,8 @@ import (
 type Where struct {
 	Namespace  string
 	Kubeconfig string
+	// Context is one of the kubeconfig's.
+	Context string
 	// Name and State are those of a local cluster.
 	Name, State string
 }
@@ -30,6 +32,7 @@ func (w *Where) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&w.Name, "cluster", "", "the cluster is the local one of this name (kserve local up --name)")
 	flags.StringVar(&w.State, "state", "", "folder that holds the folders of local clusters")
 	flags.StringVar(&w.Kubeconfig, "kubeconfig", "", "the cluster is that of this kubeconfig (default: KUBECONFIG, else the local cluster that runs)")
+	flags.StringVar(&w.Context, "context", "", "context of the kubeconfig (default: its current one)")
 }
 
 // Asked says whether the person named a cluster or a namespace in any way.
@@ -41,7 +44,7 @@ func (w *Where) Path() (string, error) {
 	switch {
 	case w.Kubeconfig != "":
 		return w.Kubeconfig, nil
-	case w.Name == "" && w.State == "" && os.Getenv("KUBECONFIG") != "":
+	case w.Name == "" && w.State == "" && (os.Getenv("KUBECONFIG") != "" || w.Context != ""): // a local cluster has no contexts to choose from
 		return "", nil
 	}
 	p, err := record.At(w.State, cmp.Or(w.Name, record.DefaultName))
@@ -70,7 +73,7 @@ func (w *Where) Config() (config *rest.Config, namespace string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if config, namespace, err = Config(path); err != nil {
+	if config, namespace, err = Config(path, w.Context); err != nil {
 		return nil, "", exit.Errorf(exit.Usage, "%w", err)
 	}
 	return config, cmp.Or(w.Namespace, namespace), nil
