@@ -60,8 +60,8 @@ test-models: ## Golden predictions of every model fixture in MODELS_DIR
 	@go run ./test/models/cmd -dir $(MODELS_DIR)
 
 .PHONY: conformance
-conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model server
-	@go run ./test/conformance/cmd -dir $(PROTOCOL_DIR)
+conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model server, or the one at URL and GRPC; GROUPS=folder[/group],…; MODEL_ROOT is that server's model directory
+	@go run ./test/conformance/cmd -dir '$(PROTOCOL_DIR)' -url '$(URL)' -grpc '$(GRPC)' -groups '$(GROUPS)' -model-root '$(MODEL_ROOT)'
 
 .PHONY: test-local
 test-local: ## Tests of the local cluster's own module: nodes, pods, limits, what is left behind

@@ -16,8 +16,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/kserve-go/kserve-go/test/conformance/exchange"
 )
@@ -26,16 +24,17 @@ import (
 type Options struct {
 	// Dir holds the recorded exchanges, a folder per recorded server, and the models.
 	Dir string
-	// Folders are played, comma-separated; the exchanges of all others are not in scope.
-	Folders string
-	// URL and GRPC are a running server, http://host:port and host:port, with the models of the one folder that Folders names.
+	// Groups are played: folder or folder/group, comma-separated. Empty means all that the target can serve.
+	Groups string
+	// URL and GRPC are a running server, http://host:port and host:port, with the models of the one folder that Groups names. Without
+	// GRPC no calls are made.
 	URL, GRPC string
+	// ModelRoot is the directory of models that the running server serves: sequences that add models to it need it.
+	ModelRoot string
 	// Server is a model server's program, started once per folder; empty builds this project's.
 	Server string
 	// Only keeps the exchanges whose folder/group/name holds this text.
 	Only string
-	// Control plays the sequences of repository control of the folders, too, on a server of their own.
-	Control bool
 	// Verbose prints the exchanges that pass, too.
 	Verbose bool
 }
@@ -43,22 +42,29 @@ type Options struct {
 // BindFlags declares the flags.
 func (o *Options) BindFlags(f *flag.FlagSet) {
 	f.StringVar(&o.Dir, "dir", "test/data/protocol", "directory with the recorded exchanges and models")
-	f.StringVar(&o.Folders, "folders", "kserve-sklearn,kserve-xgboost,kserve-lightgbm", "folders to play")
+	f.StringVar(&o.Groups, "groups", "", "what to play: folder or folder/group, comma-separated; default: all that the target can serve")
 	f.StringVar(&o.URL, "url", "", "a running server's HTTP address, with the models of the one folder to play")
-	f.StringVar(&o.GRPC, "grpc", "", "the running server's gRPC host:port")
+	f.StringVar(&o.GRPC, "grpc", "", "the running server's gRPC host:port; without it no calls are made")
+	f.StringVar(&o.ModelRoot, "model-root", "", "the directory of models that the running server serves, for the sequences that add models to it")
 	f.StringVar(&o.Server, "server", "", "model server program to start for each folder; default: build ./cmd/model-server")
 	f.StringVar(&o.Only, "only", "", "play only exchanges whose folder/group/name holds this text")
-	f.BoolVar(&o.Control, "control", false, "play the sequences of repository control, too")
 	f.BoolVar(&o.Verbose, "v", false, "print what passes, too")
 }
 
 // Summary counts the exchanges.
 type Summary struct {
 	Equal, Better, Failed int
-	// OutOfScope counts by folder the exchanges that were not played.
-	OutOfScope map[string]int
+	// NotRun lists what was not played, with the cause.
+	NotRun []NotRun
 
 	out io.Writer
+}
+
+// NotRun is a number of exchanges that were not played.
+type NotRun struct {
+	What  string // folder/group, or folder/group/name
+	Count int
+	Why   string
 }
 
 // Runner plays exchanges.
@@ -69,16 +75,15 @@ type Runner struct {
 // New makes a Runner; it does no I/O.
 func New(options Options) *Runner { return &Runner{options: options} }
 
-// Run plays all exchanges in scope, prints a line for each failure and the counts at the end.
+// Run plays all exchanges that the target can serve, and prints a line for each failure, the counts, and what was not run at the end.
 func (r *Runner) Run(ctx context.Context, out io.Writer) (Summary, error) {
-	sum := Summary{OutOfScope: map[string]int{}, out: out}
+	sum := Summary{out: out}
 	folders, err := r.folders()
 	if err != nil {
 		return sum, err
 	}
-	wanted := strings.Split(r.options.Folders, ",")
-	if r.options.URL != "" && len(wanted) != 1 {
-		return sum, errors.New("a running server has the models of one folder: name it with -folders")
+	if r.options.URL != "" && len(r.wantedFolders(folders)) != 1 {
+		return sum, errors.New("a running server has the models of one folder: name it, or groups of it, with -groups")
 	}
 	program, cleanup, err := r.program(ctx)
 	if err != nil {
@@ -86,47 +91,28 @@ func (r *Runner) Run(ctx context.Context, out io.Writer) (Summary, error) {
 	}
 	defer cleanup()
 	for _, folder := range folders {
-		plan, others, err := r.plan(folder, slices.Contains(wanted, folder))
+		plan, err := r.plan(folder)
 		if err != nil {
 			return sum, err
 		}
-		if others > 0 {
-			sum.OutOfScope[folder] = others
-		}
-		if len(plan) == 0 {
-			continue
-		}
-		if err := r.playFolder(ctx, folder, program, plan, &sum); err != nil {
-			return sum, fmt.Errorf("play %s: %w", folder, err)
-		}
-		sequences, err := r.sequences(folder)
-		if err != nil {
-			return sum, err
-		}
-		if len(sequences) == 0 {
-			continue
-		}
-		if sum.OutOfScope[folder] -= len(sequences); sum.OutOfScope[folder] == 0 {
-			delete(sum.OutOfScope, folder)
-		}
-		if err := r.playFolder(ctx, folder, program, sequences, &sum); err != nil {
-			return sum, fmt.Errorf("play the sequences of %s: %w", folder, err)
+		sum.NotRun = append(sum.NotRun, plan.notRun...)
+		for _, st := range plan.stages {
+			if err := r.playStage(ctx, folder, program, st, &sum); err != nil {
+				return sum, fmt.Errorf("play %s: %w", folder, err)
+			}
 		}
 	}
-	sum.print(folders)
+	sum.print()
 	return sum, nil
 }
 
-func (s *Summary) print(folders []string) {
+func (s *Summary) print() {
 	total := 0
-	var parts []string
-	for _, folder := range folders {
-		if n := s.OutOfScope[folder]; n > 0 {
-			total += n
-			parts = append(parts, fmt.Sprintf("%s %d", folder, n))
-		}
+	for _, n := range s.NotRun {
+		total += n.Count
+		fmt.Fprintf(s.out, "not run: %s (%d): %s\n", n.What, n.Count, n.Why)
 	}
-	fmt.Fprintf(s.out, "equal: %d · better: %d · not in scope: %d (%s)\n", s.Equal, s.Better, total, strings.Join(parts, ", "))
+	fmt.Fprintf(s.out, "equal: %d · better: %d · not run: %d\n", s.Equal, s.Better, total)
 	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.Equal+s.Better, s.Failed)
 }
 
@@ -145,71 +131,27 @@ func (r *Runner) folders() ([]string, error) {
 	return out, nil
 }
 
-// plan lists the exchanges of a folder to play, in order, and counts the others.
-func (r *Runner) plan(folder string, wanted bool) (plan []exchange.Exchange, others int, err error) {
-	groups, err := exchange.Groups(r.options.Dir, folder)
-	if err != nil {
-		return nil, 0, err
+func (r *Runner) playStage(ctx context.Context, folder, program string, st stage, sum *Summary) error {
+	if folder == startupFolder {
+		return r.playStarts(ctx, program, st.exchanges, sum)
 	}
-	var late []exchange.Exchange
-	for _, group := range groups {
-		all, err := exchange.Read(r.options.Dir, folder, group)
-		if err != nil {
-			return nil, 0, err
-		}
-		for i := range all {
-			e := all[i]
-			switch {
-			case !wanted || !inScope(&e):
-				others++
-			case !strings.Contains(filepath.Join(folder, group, e.Name), r.options.Only):
-			case e.Name == "metrics-before-traffic":
-				plan = slices.Insert(plan, 0, e)
-			case group == "metrics":
-				late = append(late, e)
-			default:
-				plan = append(plan, e)
+	target := target{url: r.options.URL, grpc: r.options.GRPC}
+	switch {
+	case r.options.URL != "":
+		if st.adds {
+			if err := addModels(filepath.Join(r.options.Dir, "models"), r.options.ModelRoot); err != nil {
+				return err
 			}
 		}
-	}
-	return append(plan, late...), others, nil
-}
-
-// sequences lists the exchanges of repository control of a folder, in order.
-func (r *Runner) sequences(folder string) ([]exchange.Exchange, error) {
-	if !r.options.Control {
-		return nil, nil
-	}
-	var all []exchange.Exchange
-	for _, group := range setups[folder].control {
-		some, err := exchange.Read(r.options.Dir, folder, group)
+	case folder == customFolder:
+		twin, err := startTwins(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
-// inScope leaves out repository control, whose sequences change the server, CloudEvents, and the pages that describe the API.
-// Metrics of a repository tell of the models of such a sequence.
-func inScope(e *exchange.Exchange) bool {
-	switch e.Group {
-	case "cloudevents", "v2-repository", "grpc-repository", "docs":
-		return false
-	case "metrics":
-		return e.Folder == "kserve-sklearn"
-	}
-	if e.HTTP == nil {
-		return e.Call != nil
-	}
-	return e.HTTP.Path != "/openapi.json" && e.Answer.Headers["content-type"] != "application/cloudevents+json"
-}
-
-func (r *Runner) playFolder(ctx context.Context, folder, program string, plan []exchange.Exchange, sum *Summary) error {
-	target := target{url: r.options.URL, grpc: r.options.GRPC}
-	if program != "" {
-		server, err := start(ctx, program, r.options.Dir, folder)
+		defer twin.stop()
+		target = twin.target
+	default:
+		server, err := start(ctx, program, r.options.Dir, folder, st.args)
 		if err != nil {
 			return err
 		}
@@ -221,25 +163,29 @@ func (r *Runner) playFolder(ctx context.Context, folder, program string, plan []
 		return err
 	}
 	defer player.close()
-	for i := range plan {
-		e := &plan[i]
+	for i := range st.exchanges {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		name := fmt.Sprintf("%s/%s/%s", folder, e.Group, e.Name)
-		switch err := player.play(ctx, e); {
-		case err != nil:
-			sum.Failed++
-			fmt.Fprintf(sum.out, "FAIL %s: %v\n", name, err)
-			continue
-		case e.Fault != "":
-			sum.Better++
-		default:
-			sum.Equal++
-		}
-		if r.options.Verbose {
-			fmt.Fprintf(sum.out, "ok   %s\n", name)
-		}
+		r.count(&st.exchanges[i], player.play(ctx, &st.exchanges[i]), sum)
 	}
 	return nil
+}
+
+// count counts one exchange and prints it if it failed.
+func (r *Runner) count(e *exchange.Exchange, err error, sum *Summary) {
+	name := fmt.Sprintf("%s/%s/%s", e.Folder, e.Group, e.Name)
+	switch {
+	case err != nil:
+		sum.Failed++
+		fmt.Fprintf(sum.out, "FAIL %s: %v\n", name, err)
+		return
+	case e.Fault != "":
+		sum.Better++
+	default:
+		sum.Equal++
+	}
+	if r.options.Verbose {
+		fmt.Fprintf(sum.out, "ok   %s\n", name)
+	}
 }

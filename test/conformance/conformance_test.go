@@ -44,13 +44,15 @@ type replay struct {
 // startReplay returns the address of a replay of a folder.
 func startReplay(t *testing.T, r *replay, folder, only string) target {
 	t.Helper()
-	plan, _, err := New(Options{Dir: recordedDir, Only: only}).plan(folder, true)
+	p, err := New(Options{Dir: recordedDir, Only: only, Groups: folder, URL: "a running server", GRPC: "the same"}).plan(folder)
 	require.NoError(t, err)
-	for _, e := range plan {
-		if e.Call != nil {
-			r.calls = append(r.calls, e)
-		} else {
-			r.http = append(r.http, e)
+	for _, st := range p.stages {
+		for _, e := range st.exchanges {
+			if e.Call != nil {
+				r.calls = append(r.calls, e)
+			} else {
+				r.http = append(r.http, e)
+			}
 		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -180,7 +182,7 @@ func run(t *testing.T, r *replay, folder, only string) (Summary, string) {
 	t.Helper()
 	target := startReplay(t, r, folder, only)
 	var out strings.Builder
-	sum, err := New(Options{Dir: recordedDir, Folders: folder, Only: only, URL: target.url, GRPC: target.grpc}).Run(t.Context(), &out)
+	sum, err := New(Options{Dir: recordedDir, Groups: folder, Only: only, URL: target.url, GRPC: target.grpc}).Run(t.Context(), &out)
 	require.NoError(t, err)
 	return sum, out.String()
 }
@@ -193,7 +195,7 @@ func TestRecordedAnswersPass(t *testing.T) {
 			require.Zero(t, sum.Failed, out)
 			require.Equal(t, len(r.http)+len(r.calls), sum.Equal+sum.Better)
 			require.Positive(t, sum.Better)
-			require.Regexp(t, `(?s)equal: \d+ · better: \d+ · not in scope: \d+ \(.*mlserver \d+.*\)\n\d+ passed, 0 failed\n$`, out)
+			require.Regexp(t, `(?s)not run: mlserver/codecs \(37\): not asked for\n.*equal: \d+ · better: \d+ · not run: \d+\n\d+ passed, 0 failed\n$`, out)
 		})
 	}
 }
@@ -305,22 +307,73 @@ func TestFaultsAreFailures(t *testing.T) {
 	}
 }
 
+// TestEveryExchangeIsCounted compares what is played and what is told not to be with what there is, for this project's own server and
+// for a running one.
 func TestEveryExchangeIsCounted(t *testing.T) {
-	r := New(Options{Dir: recordedDir})
-	folders, err := r.folders()
-	require.NoError(t, err)
-	total, played, others := 0, 0, 0
-	for _, folder := range folders {
-		groups, err := exchange.Groups(recordedDir, folder)
-		require.NoError(t, err)
-		for _, group := range groups {
-			all, err := exchange.Read(recordedDir, folder, group)
+	for name, options := range map[string]Options{
+		"own server":     {},
+		"some groups":    {Groups: "kserve-sklearn/routes,kserve-custom"},
+		"running server": {URL: "http://localhost:1", GRPC: "localhost:2", Groups: "kserve-sklearn-repository"},
+		"without calls":  {URL: "http://localhost:1", Groups: "mlserver"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options.Dir = recordedDir
+			r := New(options)
+			folders, err := r.folders()
 			require.NoError(t, err)
-			total += len(all)
-		}
-		plan, n, err := r.plan(folder, true)
-		require.NoError(t, err)
-		played, others = played+len(plan), others+n
+			total, counted := 0, 0
+			for _, folder := range folders {
+				groups, err := exchange.Groups(recordedDir, folder)
+				require.NoError(t, err)
+				for _, group := range groups {
+					all, err := exchange.Read(recordedDir, folder, group)
+					require.NoError(t, err)
+					total += len(all)
+				}
+				p, err := r.plan(folder)
+				require.NoError(t, err)
+				for _, st := range p.stages {
+					counted += len(st.exchanges)
+				}
+				for _, n := range p.notRun {
+					require.NotEmpty(t, n.Why)
+					counted += n.Count
+				}
+			}
+			require.Equal(t, total, counted)
+			require.Greater(t, total, 1400)
+		})
 	}
-	require.Equal(t, total, played+others)
+}
+
+func TestWhatATargetCannotServeIsNotRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		options Options
+		folder  string
+		what    string
+		why     string
+	}{
+		"another implementation":               {Options{}, "mlserver", "mlserver/routes", "another implementation"},
+		"models in code and a foreign program": {Options{Server: "x"}, customFolder, customFolder + "/errors", "written in code"},
+		"starts, of a running server":          {Options{URL: "u", Groups: startupFolder}, startupFolder, startupFolder + "/startup", "starts a program"},
+		"sequences, unless they are named":     {Options{URL: "u", Groups: "kserve-sklearn"}, "kserve-sklearn", "kserve-sklearn/v2-repository", "name the group"},
+		"sequences that add models": {
+			Options{URL: "u", Groups: "kserve-sklearn-repository/v2-repository"},
+			"kserve-sklearn-repository", "kserve-sklearn-repository/v2-repository", "model root",
+		},
+		"calls without an address": {Options{URL: "u", Groups: "kserve-sklearn"}, "kserve-sklearn", "kserve-sklearn/grpc-infer", "no gRPC address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.options.Dir = recordedDir
+			p, err := New(c.options).plan(c.folder)
+			require.NoError(t, err)
+			for _, n := range p.notRun {
+				if n.What == c.what {
+					require.Contains(t, n.Why, c.why)
+					return
+				}
+			}
+			t.Fatalf("%s is not among %v", c.what, p.notRun)
+		})
+	}
 }

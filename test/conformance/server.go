@@ -26,14 +26,18 @@ type setup struct {
 	env         []string
 	// control are the groups that are sequences of repository control, in the order in which they go on one server.
 	control []string
+	// unserved are models that this project's server does not serve, with the cause.
+	unserved map[string]string
 }
 
 var setups = map[string]setup{
 	"kserve-sklearn": {model: irisModel, name: "iris", control: []string{"grpc-repository", "v2-repository"}},
 	"kserve-sklearn-repository": {
 		prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, control: []string{"v2-repository", "grpc-repository"},
+		unserved: map[string]string{"text-tfidf": "a class that is not served: the server says so when it loads it"},
 	},
 	"kserve-sklearn-proba": {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, env: []string{"PREDICT_PROBA=true"}},
+	"kserve-sklearn-ce-merge": {model: irisModel, name: "iris", env: []string{"CE_MERGE=true", "CE_TYPE=my.type", "CE_SOURCE=my.source"}},
 	"kserve-xgboost":       {prefix: []string{"xgb-"}},
 	"kserve-lightgbm":      {prefix: []string{"lgb-"}},
 	"kserve-predictive":    {model: "lgb-iris", name: "p"},
@@ -73,7 +77,7 @@ type server struct {
 }
 
 // start starts program with the models of a folder and waits until it is ready.
-func start(ctx context.Context, program, dir, folder string) (*server, error) {
+func start(ctx context.Context, program, dir, folder string, more []string) (*server, error) {
 	s, ok := setups[folder]
 	if !ok {
 		return nil, errors.New("no way to start a server for this folder is known; use -url")
@@ -83,7 +87,7 @@ func start(ctx context.Context, program, dir, folder string) (*server, error) {
 		return nil, err
 	}
 	srv := &server{exited: make(chan struct{}), log: &bytes.Buffer{}}
-	args := []string{"--http_port=" + httpPort, "--grpc_port=" + grpcPort}
+	args := append([]string{"--http_port=" + httpPort, "--grpc_port=" + grpcPort}, more...)
 	if s.model != "" {
 		args = append(args, "--model_name="+s.name, "--model_dir="+filepath.Join(dir, "models", s.model))
 	} else {

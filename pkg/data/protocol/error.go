@@ -30,6 +30,7 @@ const (
 	Unavailable                 // 503, UNAVAILABLE: not ready, draining
 	Deadline                    // 504, DEADLINE_EXCEEDED
 	SlowClient                  // 408, DEADLINE_EXCEEDED: the request stopped arriving
+	Failed                      // 500, INVALID_ARGUMENT: a model says why it cannot predict; the text is for the client
 )
 
 // Error is the one error of the data plane. Message is for the client: it names the input, what was expected and what came.

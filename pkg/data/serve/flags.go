@@ -90,7 +90,6 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	fs.Int(handoff.FlagMaxAsyncioWorkers, 0, "accepted, without effect")
 	fs.Var(new(strbool), handoff.FlagConfigureLogging, "accepted, without effect")
 	fs.String(handoff.FlagLogConfigFile, "", "accepted, without effect: see --log_level and --log_format")
-	fs.String(handoff.FlagAccessLogFormat, "", "accepted, without effect")
 	fs.String(underscored(handoff.FlagEventLoop), "auto", "accepted, without effect")
 	fs.String(handoff.FlagProtocol, "v1", "accepted, without effect: every protocol is served")
 }
@@ -99,7 +98,7 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 func withoutEffect() []string {
 	return []string{
 		handoff.FlagWorkers, handoff.FlagMaxThreads, handoff.FlagMaxAsyncioWorkers, handoff.FlagConfigureLogging,
-		handoff.FlagLogConfigFile, handoff.FlagAccessLogFormat, underscored(handoff.FlagEventLoop), handoff.FlagProtocol,
+		handoff.FlagLogConfigFile, underscored(handoff.FlagEventLoop), handoff.FlagProtocol,
 	}
 }
 
@@ -116,6 +115,9 @@ func (c *Command) parse(args []string) (o *flags, done bool, code int) {
 	fs.ParseErrorsAllowlist.UnknownFlags = true
 	o.log.Level = c.Getenv(handoff.EnvLogLevel)
 	o.server.Proba = strings.EqualFold(c.Getenv(handoff.EnvPredictProba), "true")
+	o.server.Events = EventOptions{
+		Type: c.Getenv(handoff.EnvCEType), Source: c.Getenv(handoff.EnvCESource), Merge: strings.EqualFold(c.Getenv(handoff.EnvCEMerge), "true"),
+	}
 	o.edge.fromEnvironment(c.Getenv)
 	o.BindFlags(fs)
 	if c.Bind != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
 	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 	"github.com/kserve-go/kserve-go/pkg/version"
 )
@@ -181,8 +182,11 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 		return s.refuse(w, m, err)
 	}
 	defer s.bodies.Release(sc.body)
+	if raw, ok := m.Model.(engine.Raw); ok {
+		return s.v1Raw(w, r, m, raw, sc, "predict")
+	}
 	t := timing{began: time.Now()}
-	req, err := sc.v1.Decode(sc.body)
+	req, event, err := sc.decodeV1(r.Header)
 	if err != nil {
 		return s.refuse(w, m, err)
 	}
@@ -193,7 +197,7 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 	if sc.out, err = v1.AppendResponse(sc.out[:0], &sc.resp); err != nil {
 		return s.refuse(w, m, err)
 	}
-	writeJSON(w, http.StatusOK, sc.out)
+	s.writeV1(w, m.Name, &event, sc.out)
 	s.sent(m, r.Header.Get("X-Request-Id"), &t)
 	s.giveBack(sc)
 	return http.StatusOK
@@ -211,8 +215,11 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 		return s.refuse(w, m, err)
 	}
 	defer s.bodies.Release(sc.body)
+	if raw, ok := m.Model.(engine.Raw); ok {
+		return s.v1Raw(w, r, m, raw, sc, "explain")
+	}
 	if kind := r.Header.Get("Content-Type"); kind == "" || protocol.IsJSON(kind) {
-		if _, err := sc.v1.Decode(sc.body); err != nil {
+		if _, _, err := sc.decodeV1(r.Header); err != nil {
 			return s.refuse(w, m, err)
 		}
 	}
@@ -229,7 +236,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 	defer s.bodies.Release(sc.body)
 	t := timing{began: time.Now()}
 	req, err := sc.v2.Decode(sc.body, v2.Options{
-		Model: target.name, ContentType: r.Header.Get("Content-Type"), HeaderLength: r.Header.Get(v2.HeaderLength),
+		Model: target.name, ContentType: r.Header.Get("Content-Type"), HeaderLength: r.Header.Get(v2.HeaderLength), KeepTextShape: true,
 	})
 	var schema *v2.SchemaError
 	if err != nil && errors.As(err, &schema) {
@@ -243,6 +250,9 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 	defer m.Release()
 	if err != nil {
 		return s.refuse(w, m, err)
+	}
+	if !m.Custom {
+		v2.FlattenText(req)
 	}
 	if req.ID == "" {
 		req.ID = newID()

@@ -69,6 +69,8 @@ type Options struct {
 	// MaxGRPCReceive and MaxGRPCSend bound gRPC messages. Default 8 MiB.
 	MaxGRPCReceive, MaxGRPCSend int
 
+	// Events says how CloudEvents are answered.
+	Events EventOptions
 	// Docs serves a page about the API at /docs.
 	Docs bool
 	// Trace gets one line for each prediction with the time each step took. May be nil.

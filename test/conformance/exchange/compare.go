@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // object is a JSON object with its keys in order; arrays are []any and numbers json.Number.
@@ -108,10 +109,8 @@ var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9
 
 func (c *comparer) compare(path string, want, got any) error {
 	if slices.Contains(c.varies, c.prefix+path) {
-		if s, _ := got.(string); !uuid4.MatchString(s) {
-			return fmt.Errorf("%s: want a random UUID, got %v", path, got)
-		}
-		return nil
+		s, _ := got.(string)
+		return made(path, s)
 	}
 	switch w := want.(type) {
 	case object:
@@ -146,6 +145,20 @@ func (c *comparer) compare(path string, want, got any) error {
 		}
 		return nil
 	}
+}
+
+// made checks a value that differs each time: a time, or an identifier.
+func made(path, value string) error {
+	if strings.HasSuffix(path, "time") {
+		if _, err := time.Parse(time.RFC3339Nano, value); err != nil {
+			return fmt.Errorf("%s: want a time, got %q", path, value)
+		}
+		return nil
+	}
+	if !uuid4.MatchString(value) {
+		return fmt.Errorf("%s: want a random UUID, got %v", path, value)
+	}
+	return nil
 }
 
 func (c *comparer) compareObjects(path string, want, got object) error {

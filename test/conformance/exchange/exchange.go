@@ -17,8 +17,7 @@ import (
 	"strings"
 )
 
-// Exchange is one request and its recorded answer: over REST, in HTTP and Answer, or gRPC, in Call. An exchange of another kind (the
-// start of a server) has neither.
+// Exchange is one request and its recorded answer: over REST, in HTTP and Answer, or gRPC, in Call; or the start of a server, in Start.
 type Exchange struct {
 	Folder, Group string // kserve-sklearn, v2-infer
 	Name          string
@@ -29,6 +28,20 @@ type Exchange struct {
 	HTTP   *Request
 	Answer *Answer
 	Call   *Call
+	Start  *Start
+}
+
+// Start is a server's start: its command, and its end or what it served.
+type Start struct {
+	Command  string
+	ExitCode *int // nil when it served
+	Served   map[string]Served
+}
+
+// Served is the answer to one path.
+type Served struct {
+	Status int
+	Body   string
 }
 
 // Request is one HTTP request. A nil Body was not sent.
@@ -102,6 +115,9 @@ type file struct {
 	Varies        []string
 	Fault         string
 	Better        json.RawMessage
+	Command       string
+	ExitCode      *int `json:"exit_code"`
+	Served        map[string]Served
 }
 
 type fileRequest struct {
@@ -175,6 +191,8 @@ func (f *file) exchange() (Exchange, error) {
 			Method: f.Method, Request: f.Request, Response: f.Response, Raw: f.RequestBase64,
 			Metadata: f.Metadata, Code: f.Code, Details: f.Details,
 		}
+	case f.Command != "":
+		e.Start = &Start{Command: f.Command, ExitCode: f.ExitCode, Served: f.Served}
 	case f.Request != nil:
 		return e, f.rest(&e)
 	}

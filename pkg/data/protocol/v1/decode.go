@@ -30,6 +30,7 @@ type Decoder struct {
 	shape []int64
 
 	isFloat, sawBool, sawNumber bool
+	isEvent                     bool
 
 	array jsontext.Array
 	frame frame
@@ -42,6 +43,7 @@ type Decoder struct {
 // the named columns of a frame.
 func (d *Decoder) Decode(body []byte) (*tensor.Request, error) {
 	d.req.Reset()
+	d.isEvent = false
 	if len(body) == 0 {
 		return nil, syntax(body, &jsontext.SyntaxError{Message: "Input is a zero-length, empty document"})
 	}
@@ -59,6 +61,55 @@ func (d *Decoder) Decode(body []byte) (*tensor.Request, error) {
 		return nil, syntax(text, bad)
 	}
 	return nil, err
+}
+
+// IsEvent reports that the body of the last Decode looks like a structured CloudEvent, whose data are what is meant.
+func (d *Decoder) IsEvent() bool { return d.isEvent }
+
+// Check says what is wrong with a body that a model reads itself: it must be JSON, and its "instances" a list. The error is a
+// *protocol.Error.
+func Check(body []byte) error {
+	if len(body) == 0 {
+		return syntax(body, &jsontext.SyntaxError{Message: "Input is a zero-length, empty document"})
+	}
+	if !utf8.Valid(body) {
+		return syntax(nil, &jsontext.SyntaxError{Message: "str is not valid UTF-8: surrogates not allowed"})
+	}
+	var d Decoder
+	d.scan.Reset(bytes.TrimPrefix(body, []byte("\ufeff")))
+	listErr, err := d.check()
+	var bad *jsontext.SyntaxError
+	if errors.As(err, &bad) {
+		return syntax(body, bad)
+	}
+	return listErr
+}
+
+func (d *Decoder) check() (listErr, err error) {
+	s := &d.scan
+	if s.Peek() != '{' {
+		if err = s.Skip(); err == nil {
+			err = s.End()
+		}
+		return nil, err
+	}
+	more, err := s.OpenObject()
+	for more && err == nil {
+		var key []byte
+		if key, err = s.Key(); err != nil {
+			return nil, err
+		}
+		if string(key) == "instances" {
+			listErr = d.expectList("instances")
+		}
+		if err = s.Skip(); err == nil {
+			more, err = s.NextMember()
+		}
+	}
+	if err == nil {
+		err = s.End()
+	}
+	return listErr, err
 }
 
 func syntax(text []byte, bad *jsontext.SyntaxError) error {
@@ -98,6 +149,7 @@ func (d *Decoder) document() error {
 			found = "instances"
 		default:
 			found = ""
+			d.isEvent = d.isEvent || string(key) == "specversion"
 		}
 		switch {
 		case found == "" || found == "instances" && winner == "inputs":

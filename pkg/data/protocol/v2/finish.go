@@ -30,16 +30,28 @@ func (d *Decoder) finish() (*tensor.Request, error) {
 		req.Frame = true
 		return req, evenColumns(req.Inputs)
 	}
-	req.Text = !d.options.KeepTextShape
+	req.Text = true
 	for i, t := range req.Inputs {
 		if err := reshape(t, d.inputs[i].shape, d.inputs[i].free); err != nil {
 			return nil, err
 		}
-		if t.Type == tensor.Bytes && !d.options.KeepTextShape {
+	}
+	if !d.options.KeepTextShape {
+		FlattenText(req)
+	}
+	return req, nil
+}
+
+// FlattenText makes BYTES inputs lists, of shape [n], as Options.KeepTextShape would not.
+func FlattenText(req *tensor.Request) {
+	if req.Frame || !req.Text {
+		return
+	}
+	for _, t := range req.Inputs {
+		if t.Type == tensor.Bytes {
 			t.Shape = append(t.Shape[:0], int64(t.Len()))
 		}
 	}
-	return req, nil
 }
 
 // reshape checks shape against the number of elements and makes it t's. free allows one dimension of -1.

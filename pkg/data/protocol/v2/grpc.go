@@ -59,7 +59,11 @@ func (d *Decoder) DecodeMessage(in *inferencev2.ModelInferRequest) (*tensor.Requ
 	for _, out := range in.GetOutputs() {
 		req.Outputs = append(req.Outputs, tensor.Output{Name: out.GetName(), Parameters: fromParameters(out.GetParameters())})
 	}
-	return d.finish()
+	if _, err := d.finish(); err != nil {
+		return nil, err
+	}
+	req.Text = false // the elements are bytes, not text
+	return req, nil
 }
 
 // setContents makes the typed contents the elements of t, flat: in place where the widths agree.
@@ -303,7 +307,7 @@ const maxDetails = 2048
 
 func grpcCode(c protocol.Code) codes.Code {
 	switch c {
-	case protocol.Invalid, protocol.UnsupportedType:
+	case protocol.Invalid, protocol.UnsupportedType, protocol.Failed:
 		return codes.InvalidArgument
 	case protocol.NotFound:
 		return codes.NotFound
