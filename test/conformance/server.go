@@ -36,11 +36,11 @@ var setups = map[string]setup{
 		prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, control: []string{"v2-repository", "grpc-repository"},
 		unserved: map[string]string{"text-tfidf": "a class that is not served: the server says so when it loads it"},
 	},
-	"kserve-sklearn-proba": {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, env: []string{"PREDICT_PROBA=true"}},
+	"kserve-sklearn-proba":    {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, env: []string{"PREDICT_PROBA=true"}},
 	"kserve-sklearn-ce-merge": {model: irisModel, name: "iris", env: []string{"CE_MERGE=true", "CE_TYPE=my.type", "CE_SOURCE=my.source"}},
-	"kserve-xgboost":       {prefix: []string{"xgb-"}},
-	"kserve-lightgbm":      {prefix: []string{"lgb-"}},
-	"kserve-predictive":    {model: "lgb-iris", name: "p"},
+	"kserve-xgboost":          {prefix: []string{"xgb-"}},
+	"kserve-lightgbm":         {prefix: []string{"lgb-"}},
+	"kserve-predictive":       {model: "lgb-iris", name: "p"},
 }
 
 // program is the server to start; empty when one runs already.

@@ -101,7 +101,9 @@ func (e *Event) check(version string) error {
 	return nil
 }
 
-func invalid(format string, args ...any) error { return protocol.Errorf(protocol.Invalid, format, args...) }
+func invalid(format string, args ...any) error {
+	return protocol.Errorf(protocol.Invalid, format, args...)
+}
 
 // FromJSON reads a structured event and finds its data. ok is false for a JSON text that is no event, and for one that is no JSON: what
 // is wrong with it is for the reader of the whole to say. An error is a *protocol.Error.
