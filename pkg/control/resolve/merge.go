@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"text/template"
@@ -24,10 +25,16 @@ import (
 // mergeContainer lays the service's container over the runtime's. Arguments add up, everything else follows the strategic merge of Kubernetes.
 func mergeContainer(runtime corev1.Container, service servingv1beta1.Container) (corev1.Container, error) {
 	args := append(append([]string{}, runtime.Args...), service.Args...)
+	own := service.Env
 	service.Args = nil
-	merged, err := strategicMerge(runtime, service, corev1.Container{})
-	if err != nil {
-		return corev1.Container{}, fmt.Errorf("merge container %s: %w", runtime.Name, err)
+	merged := runtime
+	if lay(&merged, corev1.Container(service)) {
+		merged = *merged.DeepCopy()
+	} else {
+		var err error
+		if merged, err = strategicMerge(runtime, service, corev1.Container{}); err != nil {
+			return corev1.Container{}, fmt.Errorf("merge container %s: %w", runtime.Name, err)
+		}
 	}
 	if merged.Name == "" {
 		merged.Name = runtime.Name
@@ -38,9 +45,9 @@ func mergeContainer(runtime corev1.Container, service servingv1beta1.Container) 
 	for i := range merged.Env {
 		// A merge of value and valueFrom keeps both, which Kubernetes refuses; the service's own wins.
 		if e := &merged.Env[i]; e.Value != "" && e.ValueFrom != nil {
-			for _, own := range service.Env {
-				if own.Name == e.Name {
-					*e = own
+			for j := range own {
+				if own[j].Name == e.Name {
+					*e = own[j]
 				}
 			}
 		}
@@ -56,9 +63,14 @@ func mergePod(runtime *servingv1alpha1.ServingRuntimePodSpec, service servingv1b
 		NodeSelector: runtime.NodeSelector, Affinity: runtime.Affinity, Tolerations: runtime.Tolerations, Volumes: runtime.Volumes,
 		ImagePullSecrets: runtime.ImagePullSecrets, SchedulerName: runtime.SchedulerName, ResourceClaims: runtime.ResourceClaims, HostIPC: runtime.HostIPC,
 	}
-	merged, err := strategicMerge(base, service, servingv1beta1.PodSpec{})
-	if err != nil {
-		return corev1.PodSpec{}, fmt.Errorf("merge pod: %w", err)
+	merged := base
+	if lay(&merged, service) {
+		merged = *merged.DeepCopy()
+	} else {
+		var err error
+		if merged, err = strategicMerge(base, service, servingv1beta1.PodSpec{}); err != nil {
+			return corev1.PodSpec{}, fmt.Errorf("merge pod: %w", err)
+		}
 	}
 	merged.Containers, merged.InitContainers = containers, inits
 	return corev1.PodSpec(merged), nil
@@ -87,52 +99,20 @@ const maxExpanded = 64 << 10
 
 // fillIn executes the placeholders of every text of a container with the service's metadata: {{.Name}}, {{.Labels.x}}. A missing key is an empty text.
 func fillIn(c *corev1.Container, meta metav1.ObjectMeta) error {
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("read container %s: %w", c.Name, err)
+	found := false
+	look := func(text string) (string, error) {
+		found = found || strings.Contains(text, "{{")
+		return text, nil
 	}
-	if !bytes.Contains(raw, []byte("{{")) {
-		return nil
+	if err := eachText(reflect.ValueOf(c), look); err != nil || !found {
+		return err
 	}
-	var doc any
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	if err := decoder.Decode(&doc); err != nil {
-		return fmt.Errorf("read container %s: %w", c.Name, err)
-	}
-	if doc, err = expandAll(doc, meta); err != nil {
+	filled := c.DeepCopy()
+	if err := eachText(reflect.ValueOf(filled), func(text string) (string, error) { return expand(text, meta) }); err != nil {
 		return fmt.Errorf("container %s: %w", c.Name, err)
 	}
-	if raw, err = json.Marshal(doc); err != nil {
-		return fmt.Errorf("write container %s: %w", c.Name, err)
-	}
-	var filled corev1.Container
-	if err := json.Unmarshal(raw, &filled); err != nil {
-		return fmt.Errorf("container %s is no container once its placeholders are filled in: %w", c.Name, err)
-	}
-	*c = filled
+	*c = *filled
 	return nil
-}
-
-func expandAll(v any, meta metav1.ObjectMeta) (any, error) {
-	var err error
-	switch v := v.(type) {
-	case string:
-		return expand(v, meta)
-	case []any:
-		for i := range v {
-			if v[i], err = expandAll(v[i], meta); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for k := range v {
-			if v[k], err = expandAll(v[k], meta); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return v, nil
 }
 
 func expand(text string, meta metav1.ObjectMeta) (string, error) {
