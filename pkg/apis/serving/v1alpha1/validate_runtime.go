@@ -15,6 +15,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving/podrules"
 )
 
 // RuntimeRules is what validation has to know about the place of a runtime.
@@ -86,6 +87,7 @@ func (s *ServingRuntimeSpec) validate(meta *metav1.ObjectMeta, rules RuntimeRule
 	}
 	faults = append(faults, serving.ValidateContainers(spec.Child("containers"), s.Containers)...)
 	faults = append(faults, serving.ValidateContainerNames(spec.Child("containers"), s.Containers, map[string]bool{})...)
+	faults = append(faults, s.ServingRuntimePodSpec.validatePods(spec)...)
 	faults = append(faults, s.validateWorkers(spec, rules.GPUResources)...)
 	isMain := func(c corev1.Container) bool { return c.Name == handoff.MainContainer }
 	if s.GRPCMultiModelManagementEndpoint == nil && !slices.ContainsFunc(s.Containers, isMain) {
@@ -194,6 +196,7 @@ func (s *ServingRuntimeSpec) validateWorkers(spec *field.Path, extra []string) f
 		faults = append(faults, field.TooMany(path.Child("containers"), len(w.Containers), 1))
 	}
 	faults = append(faults, serving.ValidateContainers(path.Child("containers"), w.Containers)...)
+	faults = append(faults, w.ServingRuntimePodSpec.validatePods(path)...)
 	faults = append(faults, serving.ValidateParallelism(path, w.PipelineParallelSize, w.TensorParallelSize)...)
 	for i := range w.Containers {
 		faults = append(faults, serving.ValidateGPUResources(path.Child("containers").Index(i).Child("resources"), w.Containers[i].Resources, gpus)...)
@@ -207,4 +210,14 @@ func (s *ServingRuntimeSpec) validateWorkers(spec *field.Path, extra []string) f
 		faults = append(faults, serving.ValidateGPUResources(at.Child("resources"), s.Containers[i].Resources, gpus)...)
 	}
 	return faults
+}
+
+// validatePods refuses what an API server would refuse in the pods of any service that uses the runtime.
+func (p *ServingRuntimePodSpec) validatePods(at *field.Path) field.ErrorList {
+	pod := corev1.PodSpec{
+		Containers: p.Containers, Volumes: p.Volumes, NodeSelector: p.NodeSelector, Affinity: p.Affinity, Tolerations: p.Tolerations,
+		ImagePullSecrets: p.ImagePullSecrets, ResourceClaims: p.ResourceClaims,
+	}
+	return slices.Concat(podrules.Pod(at, &pod, podrules.Options{Merged: true}),
+		podrules.Labels(at.Child("labels"), p.Labels), podrules.Annotations(at.Child("annotations"), p.Annotations))
 }

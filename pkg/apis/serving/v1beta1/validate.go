@@ -272,6 +272,7 @@ func (v *validator) predictor(path *field.Path, p *PredictorSpec) {
 	v.pod(path, &p.PodSpec)
 	for _, m := range p.models(path) {
 		v.model(m, len(p.StorageURIs) > 0)
+		v.modelContainer(m.path, &m.spec.Container)
 	}
 	if p.Model != nil && p.Model.ModelFormat.Name == "" {
 		v.add(field.Required(path.Child("model", "modelFormat", "name"), "a model needs a format; set one that a runtime supports, such as sklearn"))
@@ -280,6 +281,7 @@ func (v *validator) predictor(path *field.Path, p *PredictorSpec) {
 	v.storageURIs(path.Child("storageUris"), p.StorageURIs)
 	v.multiNode(path, p)
 	v.extension(path, &p.ComponentExtensionSpec)
+	v.children(path, &p.PodSpec, &p.ComponentExtensionSpec, !p.IsCustom())
 }
 
 func (p *PredictorSpec) isEmpty() bool { return apiequality.Semantic.DeepEqual(*p, PredictorSpec{}) }
@@ -292,6 +294,7 @@ func (v *validator) transformer(path *field.Path, t *TransformerSpec) {
 	v.ownStorage(path, &t.PodSpec, len(t.StorageURIs) > 0)
 	v.storageURIs(path.Child("storageUris"), t.StorageURIs)
 	v.extension(path, &t.ComponentExtensionSpec)
+	v.children(path, &t.PodSpec, &t.ComponentExtensionSpec, false)
 	v.scaling(path, &t.ComponentExtensionSpec)
 }
 
@@ -300,10 +303,12 @@ func (v *validator) explainer(path *field.Path, e *ExplainerSpec) {
 	v.pod(path, &e.PodSpec)
 	if e.ART != nil {
 		v.art(path.Child("art"), e.ART, len(e.StorageURIs) > 0)
+		v.modelContainer(path.Child("art"), &e.ART.Container)
 	} else {
 		v.ownStorage(path, &e.PodSpec, len(e.StorageURIs) > 0)
 	}
 	v.storageURIs(path.Child("storageUris"), e.StorageURIs)
 	v.extension(path, &e.ComponentExtensionSpec)
+	v.children(path, &e.PodSpec, &e.ComponentExtensionSpec, false)
 	v.scaling(path, &e.ComponentExtensionSpec)
 }

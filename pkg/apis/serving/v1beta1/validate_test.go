@@ -4,12 +4,14 @@
 package v1beta1_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
@@ -56,7 +58,7 @@ type rule struct{ refused, accepted, field, says string }
 
 // rules are those of a service, by a sentence that says what is right. The page docs/admission-rules.md is made of them.
 func rules() map[string]rule {
-	return map[string]rule{
+	all := map[string]rule{
 		"a name starts with a letter":      {"{metadata: {name: 1foo}, spec: {predictor: {" + model + "}}}", "{metadata: {name: foo-1}, spec: {predictor: {" + model + "}}}", "metadata.name", "must start with a letter"},
 		"a name has no capital letters":    {"{metadata: {name: Foo}, spec: {predictor: {" + model + "}}}", "{metadata: {name: foo}, spec: {predictor: {" + model + "}}}", "metadata.name", "lower-case"},
 		"a name has no dots":               {"{metadata: {name: foo.bar}, spec: {predictor: {" + model + "}}}", "{metadata: {name: foo-bar}, spec: {predictor: {" + model + "}}}", "metadata.name", "choose a name"},
@@ -80,16 +82,16 @@ func rules() map[string]rule {
 		"a model has a format":               {"spec: {predictor: {model: {modelFormat: {name: ''}}}}", "spec: {predictor: {model: {modelFormat: {name: a}}}}", "spec.predictor.model.modelFormat.name", "format"},
 		"a transformer has a container":      {"spec: {predictor: {" + model + "}, transformer: {}}", "spec: {predictor: {" + model + "}, transformer: {containers: [{image: a}]}}", "spec.transformer.containers", "container of your own"},
 		"an explainer explains one way": {
-			"spec: {predictor: {" + model + "}, explainer: {art: {type: SquareAttack}, containers: [{name: kserve-container}]}}",
-			"spec: {predictor: {" + model + "}, explainer: {art: {type: SquareAttack}, containers: [{name: side}]}}", "spec.explainer", "exactly one of art",
+			"spec: {predictor: {" + model + "}, explainer: {art: {type: SquareAttack}, containers: [{name: kserve-container, image: i}]}}",
+			"spec: {predictor: {" + model + "}, explainer: {art: {type: SquareAttack}, containers: [{name: side, image: i}]}}", "spec.explainer", "exactly one of art",
 		},
 		"an explainer explains": {"spec: {predictor: {" + model + "}, explainer: {}}", "spec: {predictor: {" + model + "}, explainer: {containers: [{image: a}]}}", "spec.explainer", "set one"},
 		"no container sets PYTHONPATH": {
-			predictor("", "containers: [{name: side, env: [{name: PYTHONPATH, value: a}]}]"), predictor("", "containers: [{name: side, env: [{name: PATH, value: a}]}]"),
+			predictor("", "containers: [{name: side, image: i, env: [{name: PYTHONPATH, value: a}]}]"), predictor("", "containers: [{name: side, image: i, env: [{name: PATH, value: a}]}]"),
 			"spec.predictor.containers[0].env[0].name", "remove it",
 		},
 		"no init container sets PYTHONPATH": {
-			predictor("", "initContainers: [{name: side, env: [{name: PYTHONPATH}]}]"), predictor("", "initContainers: [{name: side}]"),
+			predictor("", "initContainers: [{name: side, image: i, env: [{name: PYTHONPATH}]}]"), predictor("", "initContainers: [{name: side, image: i}]"),
 			"spec.predictor.initContainers[0].env[0].name", "remove it",
 		},
 		"no model sets PYTHONPATH": {
@@ -100,18 +102,18 @@ func rules() map[string]rule {
 			"spec: {predictor: {" + model + "}, explainer: {art: {type: a, env: [{name: PYTHONPATH}]}}}", "spec: {predictor: {" + model + "}, explainer: {art: {type: a}}}",
 			"spec.explainer.art.env[0].name", "remove it",
 		},
-		"containers have different names":       {predictor("", "containers: [{name: side}, {name: side}]"), predictor("", "containers: [{name: side}, {name: other}]"), "spec.predictor.containers[1].name", "Duplicate"},
+		"containers have different names":       {predictor("", "containers: [{name: side, image: i}, {name: side, image: i}]"), predictor("", "containers: [{name: side, image: i}, {name: other, image: i}]"), "spec.predictor.containers[1].name", "Duplicate"},
 		"a model's container has no name":       {"spec: {predictor: {model: {modelFormat: {name: a}, name: x}}}", "spec: {predictor: {model: {modelFormat: {name: a}, name: ''}}}", "spec.predictor.model.name", "remove it"},
 		"a protocol is one of four":             {"spec: {predictor: {model: {modelFormat: {name: a}, protocolVersion: v9}}}", "spec: {predictor: {model: {modelFormat: {name: a}, protocolVersion: grpc-v1}}}", "spec.predictor.model.protocolVersion", "grpc-v2"},
-		"a custom predictor speaks v1 or v2":    {"spec: {predictor: {containers: [{name: kserve-container, env: [{name: PROTOCOL, value: grpc-v2}]}]}}", "spec: {predictor: {containers: [{name: kserve-container, env: [{name: PROTOCOL, value: v2}]}]}}", "spec.predictor.containers[0].env[0].value", "v1"},
-		"a transformer beside has no source":    {predictor("", "containers: [{name: transformer-container, env: [{name: STORAGE_URI, value: a}]}]"), predictor("", "containers: [{name: transformer-container}]"), "spec.predictor.containers[0].env[0].name", "STORAGE_URI"},
+		"a custom predictor speaks v1 or v2":    {"spec: {predictor: {containers: [{name: kserve-container, image: i, env: [{name: PROTOCOL, value: grpc-v2}]}]}}", "spec: {predictor: {containers: [{name: kserve-container, image: i, env: [{name: PROTOCOL, value: v2}]}]}}", "spec.predictor.containers[0].env[0].value", "v1"},
+		"a transformer beside has no source":    {predictor("", "containers: [{name: transformer-container, image: i, env: [{name: STORAGE_URI, value: a}]}]"), predictor("", "containers: [{name: transformer-container, image: i}]"), "spec.predictor.containers[0].env[0].name", "STORAGE_URI"},
 		"a scheme is fetched by somebody":       {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: abfs://c@a.dfs.core.windows.net/x}}}", "spec: {predictor: {model: {modelFormat: {name: a}, storageUri: https://a.blob.core.windows.net/c/x}}}", "spec.predictor.model.storageUri", "ClusterStorageContainer"},
 		"a scheme is known":                     {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: foo://x/y}}}", "spec: {predictor: {model: {modelFormat: {name: a}, storageUri: bar://x/y}}}", "spec.predictor.model.storageUri", "hf, pvc"},
 		"a source is well formed":               {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: hf://o/}}}", "spec: {predictor: {model: {modelFormat: {name: a}, storageUri: hf://o/m}}}", "spec.predictor.model.storageUri", "hf://owner/model"},
-		"a custom container's source as well":   {"spec: {predictor: {containers: [{name: kserve-container, env: [{name: STORAGE_URI, value: s3://}]}]}}", "spec: {predictor: {containers: [{name: kserve-container, env: [{name: STORAGE_URI, value: s3://a}]}]}}", "spec.predictor.containers[0].env[0].value", "s3://bucket/path"},
+		"a custom container's source as well":   {"spec: {predictor: {containers: [{name: kserve-container, image: i, env: [{name: STORAGE_URI, value: s3://}]}]}}", "spec: {predictor: {containers: [{name: kserve-container, image: i, env: [{name: STORAGE_URI, value: s3://a}]}]}}", "spec.predictor.containers[0].env[0].value", "s3://bucket/path"},
 		"a source is named once":                {"spec: {predictor: {model: {modelFormat: {name: a}, storageUri: s3://a, storage: {path: b}}}}", "spec: {predictor: {model: {modelFormat: {name: a}, storageUri: s3://a, storage: {key: b}}}}", "spec.predictor.model.storage.path", "remove one"},
 		"a source is not in a list too":         {predictor("", "storageUris: [{uri: s3://a/b}]"), uris("{uri: s3://a/b}"), "spec.predictor.model.storageUri", "together"},
-		"a container's source is not in a list": {"spec: {predictor: {containers: [{name: kserve-container, env: [{name: STORAGE_URI, value: s3://a}]}], storageUris: [{uri: s3://b}]}}", "spec: {predictor: {containers: [{name: kserve-container}], storageUris: [{uri: s3://b}]}}", "spec.predictor.containers[0].env[0].value", "together"},
+		"a container's source is not in a list": {"spec: {predictor: {containers: [{name: kserve-container, image: i, env: [{name: STORAGE_URI, value: s3://a}]}], storageUris: [{uri: s3://b}]}}", "spec: {predictor: {containers: [{name: kserve-container, image: i}], storageUris: [{uri: s3://b}]}}", "spec.predictor.containers[0].env[0].value", "together"},
 		"a list's entry has a source":           {uris("{uri: ''}"), uris("{uri: s3://a}"), "spec.predictor.storageUris[0].uri", "needs a source"},
 		"a mount path is not the root":          {uris("{uri: s3://a, mountPath: /}"), uris("{uri: s3://a, mountPath: /a}"), "spec.predictor.storageUris[0].mountPath", "root"},
 		"a mount path is absolute":              {uris("{uri: s3://a, mountPath: models}"), uris("{uri: s3://a, mountPath: /models}"), "spec.predictor.storageUris[0].mountPath", "absolute"},
@@ -143,8 +145,8 @@ func rules() map[string]rule {
 		"several nodes are not scaled":          {multiNode(standard, "storageUri: 'pvc://a'", ""), multiNode(single, "storageUri: 'pvc://a'", ""), "metadata.annotations[serving.kserve.io/autoscalerClass]", "none"},
 		"a pipeline has nodes":                  {multiNode(single, "storageUri: 'pvc://a'", "pipelineParallelSize: 0"), multiNode(single, "storageUri: 'pvc://a'", "pipelineParallelSize: 1"), "spec.predictor.workerSpec.pipelineParallelSize", "at least 1"},
 		"a node has GPUs":                       {multiNode(single, "storageUri: 'pvc://a'", "tensorParallelSize: -1"), multiNode(single, "storageUri: 'pvc://a'", "tensorParallelSize: 2"), "spec.predictor.workerSpec.tensorParallelSize", "at least 1"},
-		"a worker has one container":            {multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a}, {name: b}]"), multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a}]"), "spec.predictor.workerSpec.containers", "at most 1"},
-		"a worker does not set PYTHONPATH":      {multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, env: [{name: PYTHONPATH}]}]"), multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a}]"), "spec.predictor.workerSpec.containers[0].env[0].name", "remove"},
+		"a worker has one container":            {multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, image: i}, {name: b, image: i}]"), multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, image: i}]"), "spec.predictor.workerSpec.containers", "at most 1"},
+		"a worker does not set PYTHONPATH":      {multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, env: [{name: PYTHONPATH}]}]"), multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, image: i}]"), "spec.predictor.workerSpec.containers[0].env[0].name", "remove"},
 		"a size is not set by a variable":       {multiNode(single, "storageUri: 'pvc://a', env: [{name: TENSOR_PARALLEL_SIZE}]", ""), multiNode(single, "storageUri: 'pvc://a', env: [{name: A}]", ""), "spec.predictor.model.env[0].name", "workerSpec"},
 		"a resource of several nodes is known":  {multiNode(single, "storageUri: 'pvc://a', resources: {limits: {unknown.com/gpu: 1}}", ""), multiNode(single, "storageUri: 'pvc://a', resources: {limits: {nvidia.com/gpu: 1, cpu: 1}}", ""), "spec.predictor.model.resources.limits[unknown.com/gpu]", "nvidia.com/gpu"},
 		"a worker's resource is known":          {multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, resources: {requests: {unknown.com/gpu: 1}}}]"), multiNode(single, "storageUri: 'pvc://a'", "containers: [{name: a, resources: {requests: {own.test/gpu: 1}}}]"), "spec.predictor.workerSpec.containers[0].resources.requests[unknown.com/gpu]", "amd.com/gpu"},
@@ -205,7 +207,7 @@ func rules() map[string]rule {
 		"a canary has no metrics":           {canary(", autoScaling: {}", "1"), canary("", "1"), "spec.canary[0].predictor.autoScaling", "remove it"},
 		"a canary has no more replicas":     {canary(", minReplicas: 2", "1"), canary(", minReplicas: 0", "1"), "spec.canary[0].predictor.minReplicas", "which is 1"},
 		"a canary serves something":         {"{" + standard + "spec: {predictor: {" + model + "}, canary: [{trafficPercent: 1, predictor: {name: v2}}]}}", canary("", "1"), "spec.canary[0].predictor", "exactly one"},
-		"a canary stands beside a model":    {"{" + standard + "spec: {predictor: {containers: [{name: kserve-container}]}, canary: [{trafficPercent: 1, predictor: {name: v2, " + model + "}}]}}", canary("", "1"), "spec.canary", "set spec.predictor.model"},
+		"a canary stands beside a model":    {"{" + standard + "spec: {predictor: {containers: [{name: kserve-container, image: i}]}, canary: [{trafficPercent: 1, predictor: {name: v2, " + model + "}}]}}", canary("", "1"), "spec.canary", "set spec.predictor.model"},
 
 		"an hpa's memory has a target":            {predictor(standard, "scaleMetric: memory"), predictor(standard, "scaleMetric: memory, scaleTarget: 75"), "spec.predictor.scaleTarget", "such as 75"},
 		"an annotated memory has a target":        {annotatedStandard("serving.kserve.io/metrics", "memory"), "{metadata: {annotations: {serving.kserve.io/deploymentMode: Standard, serving.kserve.io/metrics: memory, serving.kserve.io/targetUtilizationPercentage: '70'}}, spec: {predictor: {" + model + "}}}", "spec.predictor.scaleTarget", "such as 75"},
@@ -227,8 +229,36 @@ func rules() map[string]rule {
 		"a storage secret has a name":             {annotated("serving.kserve.io/storageSecretName", "My Secret"), annotated("serving.kserve.io/storageSecretName", "my.secret"), "metadata.annotations[serving.kserve.io/storageSecretName]", "name of a Secret"},
 		"a scrape port is a port":                 {annotated("prometheus.kserve.io/port", "http"), annotated("prometheus.kserve.io/port", "8080"), "metadata.annotations[prometheus.kserve.io/port]", "65535"},
 		"a logger waits for some time":            {predictor("", "logger: {mode: all, batchInterval: '5'}"), predictor("", "logger: {mode: all, batchInterval: 5s}"), "spec.predictor.logger.batchInterval", "for instance 5s"},
-		"init containers have names of their own": {predictor("", "containers: [{name: side}], initContainers: [{name: side}]"), predictor("", "containers: [{name: side}], initContainers: [{name: other}]"), "spec.predictor.initContainers[0].name", "Duplicate"},
+		"init containers have names of their own": {predictor("", "containers: [{name: side, image: i}], initContainers: [{name: side, image: i}]"), predictor("", "containers: [{name: side, image: i}], initContainers: [{name: other, image: i}]"), "spec.predictor.initContainers[0].name", "Duplicate"},
 	}
+	for _, c := range childRules() {
+		head := model + ", "
+		if c.Custom {
+			head = ""
+		}
+		all[c.Rule] = rule{
+			"{" + standard + "spec: {predictor: {" + head + c.Refused + "}}}", "{" + standard + "spec: {predictor: {" + head + c.Accepted + "}}}", c.Field, c.Says,
+		}
+	}
+	return all
+}
+
+// childRule is what an API server says about the children of a service; test/apiserver asks it.
+type childRule struct {
+	Rule, Field, Says, Refused, Accepted string
+	Custom                               bool
+}
+
+func childRules() []childRule {
+	text, err := os.ReadFile("testdata/children.yaml")
+	if err != nil {
+		panic(err)
+	}
+	var all []childRule
+	if err := yaml.UnmarshalStrict(text, &all); err != nil {
+		panic(err)
+	}
+	return all
 }
 
 // operator is what an operator has set where the rules are tried.
