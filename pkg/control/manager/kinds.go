@@ -204,7 +204,14 @@ func (k *kinds) watch(ctx context.Context, o plan.Optional) error {
 	if err := k.indexer.IndexField(ctx, objectOf(o), gather.IndexController, gather.ControllerOf); err != nil {
 		return fmt.Errorf("index %s: %w", o.CRD, err)
 	}
-	if err := k.main.Watch(source.Kind[client.Object](k.cache, objectOf(o), childHandler())); err != nil {
+	changes := childHandler()
+	if o.GroupKind() == plan.HTTPRoute.GroupKind() {
+		if err := k.indexer.IndexField(ctx, objectOf(o), gather.IndexWay, gather.WaysOf); err != nil {
+			return fmt.Errorf("index %s: %w", o.CRD, err)
+		}
+		changes = k.routeHandler()
+	}
+	if err := k.main.Watch(source.Kind[client.Object](k.cache, objectOf(o), changes)); err != nil {
 		return fmt.Errorf("watch %s: %w", o.CRD, err)
 	}
 	k.indexed[o.CRD] = true

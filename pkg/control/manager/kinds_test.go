@@ -98,7 +98,7 @@ func TestAnOptionalKindComesAndGoes(t *testing.T) {
 	*serves = true
 	require.Zero(t, pass())
 	require.True(t, k.kinds.Has(plan.HTTPRoute.GroupKind()))
-	require.Equal(t, still{defined: true, watching: 1, indexed: 1}, *w)
+	require.Equal(t, still{defined: true, watching: 1, indexed: 2}, *w)
 	require.Len(t, k.changed, 1, "services are told")
 	require.Zero(t, pass())
 	require.Len(t, k.changed, 1, "once")

@@ -328,6 +328,9 @@ func (c *controllers) add(ctx context.Context, mgr ctrl.Manager) error {
 			return fmt.Errorf("index %T: %w", o, err)
 		}
 	}
+	if err := c.indexer.IndexField(ctx, &networkingv1.Ingress{}, gather.IndexWay, gather.WaysOf); err != nil {
+		return fmt.Errorf("index ingresses by what they match: %w", err)
+	}
 	if err := c.indexer.IndexField(ctx, &corev1.Pod{}, gather.IndexService, gather.ServiceOf); err != nil {
 		return fmt.Errorf("index pods: %w", err)
 	}

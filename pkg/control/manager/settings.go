@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -25,8 +27,11 @@ func (c *controllers) settingsHandler() handler.EventHandler {
 		if o != nil && (!ok || cm.Name != settings.ConfigMapName || cm.Namespace != c.options.Namespace) {
 			return
 		}
+		_, before := c.settings.Current()
 		if c.takeSettings(cm) {
 			c.eachService(ctx, "", q, nil)
+		} else if _, after := c.settings.Current(); !sameFault(before, after) {
+			c.eachService(ctx, "", q, tellsSettings)
 		}
 	}
 	return handler.Funcs{
@@ -38,6 +43,16 @@ func (c *controllers) settingsHandler() handler.EventHandler {
 			}
 		},
 	}
+}
+
+func sameFault(a, b error) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
+}
+
+// tellsSettings says that the status of a service tells what is wrong with the ConfigMap, or would: something of it could not be made.
+func tellsSettings(svc *servingv1beta1.InferenceService) bool {
+	ready, latest := svc.Status.Condition(serving.ConditionReady), svc.Status.Condition(servingv1beta1.LatestDeploymentReady)
+	return ready == nil || ready.Status != corev1.ConditionTrue || latest != nil && latest.Status == corev1.ConditionFalse
 }
 
 // takeSettings uses a ConfigMap, or keeps the last good one and says so. It reports whether the settings changed.

@@ -40,7 +40,7 @@ func (c *controllers) watches() []source.Source {
 		kind(&appsv1.Deployment{}, children),
 		kind(&corev1.Service{}, children),
 		kind(&autoscalingv2.HorizontalPodAutoscaler{}, children),
-		kind(&networkingv1.Ingress{}, children),
+		kind(&networkingv1.Ingress{}, c.routeHandler()),
 		kind(&corev1.Pod{}, podHandler()),
 		kind(&servingv1alpha1.ServingRuntime{}, c.runtimeHandler()),
 		kind(&corev1.ConfigMap{}, c.settingsHandler()),

@@ -103,8 +103,13 @@ func operatorsConfig(t *testing.T) *corev1.ConfigMap {
 	return cm
 }
 
-func TestNewSettingsConcernEveryServiceAndBadOnesNone(t *testing.T) {
+func TestNewSettingsConcernEveryServiceAndBadOnesThoseThatTellThem(t *testing.T) {
 	c := office(t)
+	services := c.cache.(*listed).services //nolint:forcetypeassert // it is
+	for i := range services {
+		services[i].Status.Conditions = []serving.Condition{{Type: serving.ConditionReady, Status: corev1.ConditionTrue}}
+	}
+	services[1].Status.Conditions[0].Status = corev1.ConditionFalse
 	h := c.settingsHandler()
 	good := operatorsConfig(t)
 	require.Contains(t, c.missing(), "waits for good settings")
@@ -115,20 +120,22 @@ func TestNewSettingsConcernEveryServiceAndBadOnesNone(t *testing.T) {
 
 	bad := good.DeepCopy()
 	bad.Data["ingress"] = "{"
-	require.Empty(t, told(t, h, event.UpdateEvent{ObjectOld: good, ObjectNew: bad}))
+	require.Equal(t, []string{"a/y"}, told(t, h, event.UpdateEvent{ObjectOld: good, ObjectNew: bad}), "what is ready has nothing to do with it")
+	require.Empty(t, told(t, h, event.UpdateEvent{ObjectOld: good, ObjectNew: bad}), "the same fault")
+	<-c.events.(*record.FakeRecorder).Events
 	still, fault := c.settings.Current()
 	require.ErrorContains(t, fault, "ingress")
 	require.Same(t, first, still, "the last good ones stay")
 	require.InDelta(t, 0, testutil.ToFloat64(c.metrics.valid), 0)
 	require.Contains(t, <-c.events.(*record.FakeRecorder).Events, "the last good settings stay in force")
 
-	require.Empty(t, told(t, h, event.UpdateEvent{ObjectOld: bad, ObjectNew: good}), "what is in force already is no news")
+	require.Equal(t, []string{"a/y"}, told(t, h, event.UpdateEvent{ObjectOld: bad, ObjectNew: good}), "what is in force already is no news but to those that told of the other")
 	require.InDelta(t, 1, testutil.ToFloat64(c.metrics.valid), 0)
 	edited := good.DeepCopy()
 	edited.Data["deploy"] = `{"defaultDeploymentMode":"Standard"}`
 	require.Equal(t, everyone(), told(t, h, event.UpdateEvent{ObjectOld: good, ObjectNew: edited}))
 
-	require.Empty(t, told(t, h, event.DeleteEvent{Object: edited}))
+	require.Equal(t, []string{"a/y"}, told(t, h, event.DeleteEvent{Object: edited}))
 	now, fault := c.settings.Current()
 	require.ErrorContains(t, fault, "does not exist")
 	require.Equal(t, serving.Standard, now.Deploy.DefaultMode)

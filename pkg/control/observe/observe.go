@@ -44,8 +44,8 @@ type Input struct {
 	Settings *settings.Settings
 	// SettingsFault is what is wrong with the operator's ConfigMap as it is now, while Settings are the last good ones.
 	SettingsFault error
-	// Clashes are the hosts of the service that others claim, too.
-	Clashes []Clash
+	// Clash is a host of the service that another claims, too; nil where there is none.
+	Clash *plan.Clash
 	// Release of the cluster's Kubernetes, as in v1.34.1; empty while nobody knows it.
 	Release string
 	// Now is the time of transitions.
@@ -165,7 +165,7 @@ func (o *observer) running() {
 	o.latest()
 	o.route()
 	o.autoscalers()
-	o.clashes()
+	o.clash()
 }
 
 // runtime tells which runtime serves the model.

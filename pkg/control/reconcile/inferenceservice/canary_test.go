@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/measure"
+	"github.com/kserve-go/kserve-go/pkg/control/observe"
 	"github.com/kserve-go/kserve-go/pkg/control/rollout"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
@@ -143,6 +145,7 @@ func TestAVerdictIsWrittenOnceAndOutlivesTheProcess(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, told)
+	require.InDelta(t, 1, testutil.ToFloat64(w.Metrics.canaries[observe.EventRolledBack]), 0)
 
 	w.verdicts = remembered{}
 	asked := len(w.looks.asked)
@@ -171,6 +174,23 @@ func TestAVerdictIsWrittenOnceAndOutlivesTheProcess(t *testing.T) {
 	require.Nil(t, w.service(t).Status.Condition(servingv1beta1.CanaryPredictorReady))
 	require.Equal(t, []types.UID{"1"}, w.looks.forgot)
 	require.Empty(t, w.verdicts.by)
+}
+
+func TestAPromotionIsToldAndCountedOnce(t *testing.T) {
+	w := newCanaryWorld(t, "{warmUp: 0s}")
+	require.Equal(t, "v2", w.canary(t).Name)
+	svc := w.service(t)
+	svc.Spec.Predictor.Name, svc.Spec.Predictor.Model.StorageURI = "v2", svc.Spec.Canary[0].Predictor.Model.StorageURI
+	svc.Spec.Canary = nil
+	require.NoError(t, w.client.Update(t.Context(), svc))
+	drain(w.events)
+	for range 3 {
+		w.pass(t)
+	}
+	require.Equal(t, []string{"Normal CanaryPromoted canary predictor v2 is the predictor now"}, drain(w.events))
+	require.InDelta(t, 1, testutil.ToFloat64(w.Metrics.canaries[observe.EventPromoted]), 0)
+	require.Zero(t, testutil.ToFloat64(w.Metrics.canaries[observe.EventRolledBack]))
+	w.stableIsReady(t)
 }
 
 func TestAStatusThatCannotBeWrittenTakesNothingBack(t *testing.T) {

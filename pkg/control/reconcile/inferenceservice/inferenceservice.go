@@ -126,7 +126,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	st, fault := r.Settings.Current()
 	if st == nil {
 		r.Log.Debug("waits for good settings", zap.Stringer("service", req), zap.NamedError("fault", fault))
-		return ctrl.Result{}, nil
+		return r.unsettled(ctx, svc, fault)
 	}
 	if done, err := r.holdOn(ctx, svc, st); done || err != nil {
 		return r.later(req.NamespacedName, err)
@@ -145,7 +145,11 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	around := &surroundings{settings: st, release: r.release(), pods: pods}
+	clash, err := r.Gather.Clash(ctx, children, svc.UID)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	around := &surroundings{settings: st, release: r.release(), pods: pods, clash: clash}
 	if around.definitions, err = r.Gather.Definitions(ctx, svc.Namespace); err != nil {
 		around = nil // the attempt meets the same, and tells it
 	}
@@ -160,9 +164,10 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 	if a.outcome != nil {
 		children = a.outcome.Children
 	}
+	_, fault := r.Settings.Current()
 	seen := observe.Service(observe.Input{
 		Service: svc, Plan: a.plan, Failure: a.failure, Children: *children, Pods: pods, Settings: st, Now: metav1.NewTime(r.now()), Release: r.release(),
-		Verdicts: a.verdicts.states, CanaryFailures: a.canaries,
+		Verdicts: a.verdicts.states, CanaryFailures: a.canaries, SettingsFault: fault, Clash: clash,
 	})
 	watch.done(phaseObserve)
 	version, err := r.writeStatus(ctx, svc, &seen.Status)
@@ -177,9 +182,7 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		return r.later(name, err)
 	}
 	if version != svc.ResourceVersion {
-		for _, e := range seen.Events {
-			r.Events.Event(svc, e.Type, e.Reason, e.Message)
-		}
+		r.tell(svc, seen.Events)
 	}
 	r.Metrics.seen(name, &seen.Status, a.failure)
 	switch {
@@ -194,6 +197,28 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		r.settled.set(svc.UID, around.seen(version, children))
 	}
 	return ctrl.Result{RequeueAfter: pause}, nil
+}
+
+// tell sends events, and counts those about canaries.
+func (r *Reconciler) tell(svc *servingv1beta1.InferenceService, events []observe.Event) {
+	for _, e := range events {
+		r.Events.Event(svc, e.Type, e.Reason, e.Message)
+		r.Metrics.canary(e.Reason)
+	}
+}
+
+// unsettled tells a new service why nothing comes of it: the operator's settings cannot be used, and there were none before. Others keep the
+// status that they have.
+func (r *Reconciler) unsettled(ctx context.Context, svc *servingv1beta1.InferenceService, fault error) (ctrl.Result, error) {
+	if before := svc.Status.Condition(servingv1beta1.PredictorReady); before != nil && before.Reason != observe.ReasonInvalidSettings {
+		return ctrl.Result{}, nil
+	}
+	seen := observe.Service(observe.Input{
+		Service: svc, Now: metav1.NewTime(r.now()),
+		Failure: &plan.Waiting{Reason: observe.ReasonInvalidSettings, Message: "the operator's settings cannot be used: " + fault.Error()},
+	})
+	_, err := r.writeStatus(ctx, svc, &seen.Status)
+	return r.later(client.ObjectKeyFromObject(svc), err)
 }
 
 // attempt decides and applies. What it could not do is a failure, which the status tells.

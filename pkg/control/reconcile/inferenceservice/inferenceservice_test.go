@@ -72,7 +72,7 @@ func newWorld(tb testing.TB, objects ...client.Object) *world {
 	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}} {
 		b = b.WithIndex(o, gather.IndexController, gather.ControllerOf)
 	}
-	b = b.WithIndex(&corev1.Pod{}, gather.IndexService, gather.ServiceOf)
+	b = b.WithIndex(&corev1.Pod{}, gather.IndexService, gather.ServiceOf).WithIndex(&networkingv1.Ingress{}, gather.IndexWay, gather.WaysOf)
 	w.client = b.WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if err := note("patch", o); err != nil {
@@ -204,7 +204,81 @@ func TestWhatSlippedPastAdmissionIsBlockedAndTold(t *testing.T) {
 func TestWithoutGoodSettingsNothingHappens(t *testing.T) {
 	w := newWorld(t, sklearn())
 	w.Settings = gather.NewSettings("kserve", "")
+	require.Equal(t, []string{"status m"}, w.pass(t), "but that a new service is told why")
+	c := w.service(t).Status.Condition(serving.ConditionReady)
+	require.Equal(t, "InvalidSettings", c.Reason)
+	require.Contains(t, c.Message, "inferenceservice-config was not read yet")
 	require.Empty(t, w.pass(t))
+	broken := shipped(t)
+	broken.Data["ingress"] = "{"
+	_, err := w.Settings.Take(broken)
+	require.Error(t, err)
+	require.Equal(t, []string{"status m"}, w.pass(t))
+	require.Contains(t, w.service(t).Status.Condition(serving.ConditionReady).Message, "ingress")
+	_, err = w.Settings.Take(shipped(t))
+	require.NoError(t, err)
+	w.pass(t)
+	require.Equal(t, "MinimumReplicasUnavailable", w.service(t).Status.Condition(serving.ConditionReady).Reason)
+	w.Settings = gather.NewSettings("kserve", "")
+	require.Empty(t, w.pass(t), "a service that has been looked at keeps its status")
+}
+
+func TestAServiceThatCannotBeMadeTellsOfSettingsThatAreNotInForce(t *testing.T) {
+	w := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Model.Runtime = new("nobody-has-it") }))
+	w.pass(t)
+	before := w.service(t).Status.Condition(serving.ConditionReady).Message
+	require.NotContains(t, before, "inferenceservice-config")
+	broken := shipped(t)
+	broken.Data["ingress"] = "{"
+	_, err := w.Settings.Take(broken)
+	require.Error(t, err)
+	require.Equal(t, []string{"status m"}, w.pass(t))
+	told := w.service(t).Status.Condition(serving.ConditionReady).Message
+	require.Contains(t, told, "nobody-has-it")
+	require.Contains(t, told, "ConfigMap inferenceservice-config cannot be used as it is now")
+	require.Empty(t, w.pass(t))
+	_, err = w.Settings.Take(shipped(t))
+	require.NoError(t, err)
+	w.pass(t)
+	require.Equal(t, before, w.service(t).Status.Condition(serving.ConditionReady).Message)
+}
+
+func TestAServiceWhoseHostAnotherClaimsSaysSoOnce(t *testing.T) {
+	w := newWorld(t, sklearn())
+	w.pass(t)
+	w.deploymentReady(t)
+	w.pass(t)
+	other := &networkingv1.Ingress{}
+	require.NoError(t, w.client.Get(t.Context(), name, other))
+	other = &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "n", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: "serving.kserve.io/v1beta1", Kind: "InferenceService", Name: "n", UID: "2", Controller: new(true),
+	}}}, Spec: other.Spec}
+	require.NoError(t, w.client.Create(t.Context(), other))
+	drain(w.events)
+	require.Equal(t, []string{"status m"}, w.pass(t))
+	svc := w.service(t)
+	require.Equal(t, corev1.ConditionTrue, svc.Status.Condition(serving.ConditionReady).Status)
+	c := svc.Status.Condition(servingv1beta1.HostUnique)
+	require.Equal(t, corev1.ConditionFalse, c.Status)
+	require.Contains(t, c.Message, "InferenceService n in namespace other")
+	require.Len(t, drain(w.events), 1)
+	require.Empty(t, w.pass(t))
+	require.Empty(t, drain(w.events))
+	require.NoError(t, w.client.Delete(t.Context(), other))
+	w.pass(t)
+	require.Nil(t, w.service(t).Status.Condition(servingv1beta1.HostUnique))
+}
+
+func drain(r *record.FakeRecorder) []string {
+	var all []string
+	for {
+		select {
+		case e := <-r.Events:
+			all = append(all, e)
+		default:
+			return all
+		}
+	}
 }
 
 func TestErrorsOfTheAPIServer(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/observe"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
@@ -44,6 +45,7 @@ type Metrics struct {
 	reconciled *prometheus.CounterVec
 	written    *prometheus.CounterVec
 	services   *prometheus.GaugeVec
+	canaries   map[string]prometheus.Counter
 	phases     map[string]prometheus.Observer
 
 	mu     sync.Mutex
@@ -71,7 +73,16 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	for _, phase := range []string{phaseGather, phaseResolve, phaseRender, phaseApply, phaseObserve, phaseStatus} {
 		m.phases[phase] = phases.WithLabelValues(phase)
 	}
-	for _, c := range []prometheus.Collector{m.reconciled, m.written, m.services, phases} {
+	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kserve_canary_outcomes_total",
+		Help: "What became of canary predictors: advanced to a further share or rolled_back by their measurements, promoted to be the predictor.",
+	}, []string{"outcome"})
+	m.canaries = map[string]prometheus.Counter{
+		observe.EventAdvanced:   outcomes.WithLabelValues("advanced"),
+		observe.EventRolledBack: outcomes.WithLabelValues("rolled_back"),
+		observe.EventPromoted:   outcomes.WithLabelValues("promoted"),
+	}
+	for _, c := range []prometheus.Collector{m.reconciled, m.written, m.services, outcomes, phases} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -85,6 +96,16 @@ func (m *Metrics) Wrote(kind, verb string) { m.wrote(kind, verb) }
 func (m *Metrics) wrote(kind, verb string) {
 	if m != nil {
 		m.written.WithLabelValues(kind, verb).Inc()
+	}
+}
+
+// canary counts what an event tells of a canary predictor; other events are not counted.
+func (m *Metrics) canary(event string) {
+	if m == nil {
+		return
+	}
+	if c := m.canaries[event]; c != nil {
+		c.Inc()
 	}
 }
 

@@ -28,6 +28,7 @@ type settled struct {
 type sight struct {
 	settings *settings.Settings
 	release  string
+	clash    plan.Clash
 	versions uint64 // 0 where something could not be read
 }
 
@@ -70,6 +71,7 @@ type surroundings struct {
 	release     string
 	definitions *gather.Definitions
 	pods        []corev1.Pod
+	clash       *plan.Clash
 }
 
 var worldSeed = maphash.MakeSeed() //nolint:gochecknoglobals // hashes are compared within one process only
@@ -106,5 +108,9 @@ func (w *surroundings) seen(version string, children *plan.Children) sight {
 	for i := range w.definitions.StorageContainers {
 		add(&w.definitions.StorageContainers[i])
 	}
-	return sight{settings: w.settings, release: w.release, versions: sum}
+	now := sight{settings: w.settings, release: w.release, versions: sum}
+	if w.clash != nil {
+		now.clash = *w.clash
+	}
+	return now
 }
