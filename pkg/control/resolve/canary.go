@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -26,12 +28,16 @@ func (r *resolver) canaries(stable *resolved) []plan.Component {
 		entry := &r.svc.Spec.Canary[i]
 		name := entry.Predictor.Name
 		canary := plan.Canary{Name: name, Index: i, Percent: entry.TrafficPercent, Shadow: shadow[name], Ready: r.snap.ReadyCanaries[name]}
+		r.entry = fmt.Sprintf("spec.canary[%d].predictor", i)
 		component, err := r.canary(stable, entry, replicas(stableMin, &canary, entry.Predictor.MinReplicas))
 		if fault := r.snap.CanaryFaults[i]; fault != nil {
 			canary.Ready, err = false, fault // what is invalid gets no requests; what cannot be made now may serve as before
 		}
 		if err != nil {
 			u := plan.Unplanned{Canary: canary, Workload: names.Predictor(r.svc.Name, name), Why: asBlocked(err)}
+			if r.snap.CanaryFaults[i] == nil {
+				u.Why.Message = stablePath.ReplaceAllString(u.Why.Message, r.entry) // whatever it is, it can be said there
+			}
 			if name == "" || name == r.svc.Spec.Predictor.Name {
 				u.Workload, u.Ready = "", false // it has no name of its own, and nothing that goes by it
 			}
@@ -58,8 +64,12 @@ func (r *resolver) canary(stable *resolved, entry *servingv1beta1.CanarySpec, po
 	if err != nil {
 		return nil, invalidPredictor("%v: write the fields of both as they are in the API", err)
 	}
+	if r.own, err = asMap(&entry.Predictor); err != nil {
+		return nil, err
+	}
+	defer func() { r.own, r.follows = nil, false }()
 	if m, chosen := spec.Model, stable.component.Runtime; m != nil && m.Runtime == nil && chosen != nil && sameFormat(&r.svc.Spec.Predictor, &entry.Predictor) {
-		m.Runtime = &chosen.Name
+		m.Runtime, r.follows = &chosen.Name, true
 	}
 	spec.MinReplicas, spec.MaxReplicas = &pods, 0
 	spec.ScaleTarget, spec.ScaleMetric, spec.ScaleMetricType, spec.AutoScaling = nil, nil, nil, nil
@@ -74,6 +84,28 @@ func (r *resolver) canary(stable *resolved, entry *servingv1beta1.CanarySpec, po
 	}
 	return c, r.checkName(c)
 }
+
+// stablePath are the places that the decisions on a predictor speak of.
+var stablePath = regexp.MustCompile(`\bspec\.predictor\b`)
+
+// place names the field of the canary's entry where a sentence speaks of one that the entry has. All others are the stable predictor's.
+func (r *resolver) place(sentence string) string {
+	if r.own == nil {
+		return sentence
+	}
+	return stableField.ReplaceAllStringFunc(sentence, func(path string) string {
+		at, below := any(r.own), strings.TrimPrefix(path, "spec.predictor.")
+		for key := range strings.SplitSeq(below, ".") {
+			fields, _ := at.(map[string]any)
+			if at = fields[key]; at == nil || at == "" {
+				return path
+			}
+		}
+		return r.entry + "." + below
+	})
+}
+
+var stableField = regexp.MustCompile(`\bspec\.predictor(\.\w+)+`)
 
 func asBlocked(err error) *plan.Blocked {
 	var b *plan.Blocked

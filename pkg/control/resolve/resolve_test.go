@@ -498,3 +498,42 @@ func BenchmarkService(b *testing.B) {
 		})
 	}
 }
+
+func TestDecisionsOnACanaryNameTheFieldsThatSaySo(t *testing.T) {
+	entry := func(text string) servingv1beta1.CanarySpec {
+		c := servingv1beta1.CanarySpec{TrafficPercent: 10}
+		require.NoError(t, yaml.UnmarshalStrict([]byte(text), &c.Predictor))
+		return c
+	}
+	svc := sklearn(func(svc *servingv1beta1.InferenceService) {
+		svc.Spec.Canary = []servingv1beta1.CanarySpec{
+			entry("{name: v2, model: {storageUri: gs://b/2}}"),
+			entry("{name: v3, model: {runtime: b, protocolVersion: v2}}"),
+			entry("{name: v4, model: {runtime: nowhere}}"),
+		}
+	})
+	snap := &plan.Snapshot{Service: svc, Runtimes: []servingv1alpha1.ServingRuntime{runtimeFor("a", priority(2), speaks("v1")), runtimeFor("b", priority(1), speaks("v1", "v2"))}}
+	p, err := resolve.Service(snap, settings.Defaults())
+	require.NoError(t, err)
+	why := func(workload, subject string) string {
+		for _, d := range p.Decisions {
+			if d.Workload == workload && d.Subject == subject {
+				return d.Why
+			}
+		}
+		return ""
+	}
+	require.Equal(t, "the stable predictor has it, and the model format is the same", why("foo-v2-predictor", plan.SubjectRuntime))
+	require.Contains(t, why("foo-v2-predictor", plan.SubjectStorage), "spec.canary[0].predictor.model.storageUri")
+	require.Equal(t, "spec.canary[1].predictor.model.runtime names it", why("foo-v3-predictor", plan.SubjectRuntime))
+	require.Equal(t, "spec.canary[1].predictor.model.protocolVersion", why("foo-v3-predictor", plan.SubjectProtocol))
+	require.Contains(t, why("foo-v3-predictor", plan.SubjectStorage), "spec.predictor.model.storageUri", "the stable predictor's")
+	require.NotContains(t, why("foo-predictor", plan.SubjectStorage), "canary")
+	require.Len(t, p.Unplanned, 1)
+	require.Contains(t, p.Unplanned[0].Why.Message, `spec.canary[2].predictor.model.runtime names "nowhere"`)
+
+	svc.Spec.Predictor.Model.Runtime = new("a")
+	p, err = resolve.Service(snap, settings.Defaults())
+	require.NoError(t, err)
+	require.Equal(t, "spec.predictor.model.runtime names it", why("foo-v2-predictor", plan.SubjectRuntime), "the stable predictor does name it")
+}

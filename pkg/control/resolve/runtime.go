@@ -106,7 +106,11 @@ func (r *resolver) namedRuntime(name string, model *servingv1beta1.ModelSpec) (*
 	if !slices.ContainsFunc(found.spec.SupportedModelFormats, func(f servingv1alpha1.SupportedModelFormat) bool { return formatMatches(f, model.ModelFormat) }) {
 		return nil, reject(servingv1beta1.NoSupportingRuntime, "%s does not support model format %s%s: it supports %s", found.label(), formatText(model.ModelFormat), nearFormat(model.ModelFormat.Name, []candidate{*found}), supported(found.spec.SupportedModelFormats))
 	}
-	r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Chosen: found.label(), Why: "spec.predictor.model.runtime names it"})
+	why := "spec.predictor.model.runtime names it"
+	if r.follows {
+		why = "the stable predictor has it, and the model format is the same"
+	}
+	r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Chosen: found.label(), Why: why})
 	return found, nil
 }
 

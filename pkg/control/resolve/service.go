@@ -31,6 +31,11 @@ type resolver struct {
 	plan *plan.Plan
 	// workload is the component that decisions are about now.
 	workload string
+	// entry is the place of the canary that decisions are about now, own what is said there; nil outside of canaries.
+	entry string
+	own   map[string]any
+	// follows says that the canary has the runtime that was chosen for the stable predictor.
+	follows bool
 }
 
 // Service decides what an InferenceService becomes. The service has its defaults applied and is valid; what slipped past admission is Blocked, not a panic.
@@ -86,6 +91,7 @@ func (r *resolver) blocked(err error) error {
 func (r *resolver) decide(d plan.Decision) {
 	if d.Role != "" {
 		d.Workload = r.workload
+		d.Why = r.place(d.Why)
 	}
 	slices.SortFunc(d.Rejected, func(a, b plan.Rejection) int { return strings.Compare(a.Name, b.Name) })
 	r.plan.Decisions = append(r.plan.Decisions, d)
