@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,7 +123,7 @@ func knownTopic(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if found, rest, err := from.Find(args); err != nil || found == from || len(rest) > 0 {
-		return exit.Errorf(exit.Usage, "unknown command %q for %q; see %s --help", args[0], from.CommandPath(), from.CommandPath())
+		return unknown(from, args[0])
 	}
 	return nil
 }
@@ -136,13 +138,68 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// misspelt refuses a command that there is not before flags are looked at: they are those of the command that was meant.
+func misspelt(cmd *cobra.Command, args []string) error {
+	for cmd.HasSubCommands() {
+		word, rest := firstWord(cmd, args)
+		if word == "" || strings.HasPrefix(word, "__") { // shells ask by commands of their own
+			return nil
+		}
+		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+		if i < 0 {
+			return unknown(cmd, word)
+		}
+		cmd, args = cmd.Commands()[i], rest
+	}
+	return nil
+}
+
+// firstWord is the first argument that is no flag of a command, nor the value of one. It stops at a flag that the command does not have.
+func firstWord(cmd *cobra.Command, args []string) (word string, rest []string) {
+	for i := 0; i < len(args); i++ {
+		name, _, valued := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if !strings.HasPrefix(args[i], "-") {
+			return args[i], args[i+1:]
+		}
+		flag := cmd.PersistentFlags().Lookup(name)
+		if flag == nil {
+			return "", nil
+		}
+		if !valued && flag.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return "", nil
+}
+
+// unknown says which command may have been meant: one of that name elsewhere, or one that is spelt alike.
+func unknown(cmd *cobra.Command, word string) error {
+	var meant []string
+	for _, c := range cmd.Root().Commands() {
+		for _, below := range append(c.Commands(), c) {
+			if below.Name() == word && below.IsAvailableCommand() {
+				meant = append(meant, strconv.Quote(below.CommandPath()))
+			}
+		}
+	}
+	if cmd.SuggestionsMinimumDistance = 2; len(meant) == 0 {
+		for _, name := range cmd.SuggestionsFor(word) {
+			meant = append(meant, strconv.Quote(name))
+		}
+	}
+	if len(meant) == 0 {
+		return exit.Errorf(exit.Usage, "unknown command %q for %q; see %s --help", word, cmd.CommandPath(), cmd.CommandPath())
+	}
+	return exit.Errorf(exit.Usage, "unknown command %q for %q; did you mean %s?", word, cmd.CommandPath(), strings.Join(meant, " or "))
+}
+
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, streams output.Streams) int {
 	root := Command(streams) //nolint:contextcheck // cobra hands ctx to the commands
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
-		err = exit.Errorf(exit.Usage, "%w", err)
+	err := misspelt(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
 	}
 	if message := exit.Message(err); message != "" {
 		fmt.Fprintln(streams.Err, "kserve: "+output.Text(message))

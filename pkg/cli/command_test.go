@@ -31,7 +31,12 @@ func TestExitCodes(t *testing.T) {
 		say  string
 	}{
 		"no command shows help":     {nil, exit.OK, ""},
-		"an unknown command":        {[]string{"serve"}, exit.Usage, `unknown command "serve"`},
+		"an unknown command":        {[]string{"serve"}, exit.Usage, `unknown command "serve" for "kserve"; see kserve --help`},
+		"a misspelt command":        {[]string{"validat", "-f", "x"}, exit.Usage, `unknown command "validat" for "kserve"; did you mean "validate"?`},
+		"one below":                 {[]string{"local", "--name", "x", "statsu", "-o", "json"}, exit.Usage, `unknown command "statsu" for "kserve local"; did you mean "status"?`},
+		"one at another place":      {[]string{"up", "--wait=5m"}, exit.Usage, `unknown command "up" for "kserve"; did you mean "kserve local up"?`},
+		"a flag before it":          {[]string{"--frob", "validat"}, exit.Usage, "unknown flag: --frob"},
+		"help of a misspelt one":    {[]string{"help", "rendr"}, exit.Usage, `did you mean "render"?`},
 		"an unknown flag":           {[]string{"run", "--prot", "1"}, exit.Usage, "unknown flag: --prot"},
 		"a flag of a wrong type":    {[]string{"run", "--port", "many"}, exit.Usage, "invalid argument"},
 		"an unknown output":         {[]string{"validate", "-o", "xml"}, exit.Usage, "none of table, json, yaml"},
@@ -51,7 +56,20 @@ func TestExitCodes(t *testing.T) {
 			code, _, stderr := kserve(c.args...)
 			require.Equal(t, c.code, code, stderr)
 			require.Contains(t, stderr, c.say)
+			if c.say != "" {
+				require.Equal(t, 1, strings.Count(stderr, "\n"), "one sentence: %s", stderr)
+			}
 		})
+	}
+}
+
+func TestAKubeconfigThatIsMissingIsNamed(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", "/nonexist")
+	for _, args := range [][]string{{"status"}, {"diff"}, {"predict", "m", "-n", "x", "-d", "{\"instances\": []}"}} {
+		code, _, stderr := kserve(args...)
+		require.Equal(t, exit.Usage, code, args)
+		require.Contains(t, stderr, "KUBECONFIG names /nonexist, which does not exist", args)
 	}
 }
 
