@@ -94,9 +94,8 @@ Exit code 0: all objects are valid. 3: at least one is not.`,
 func validate(o options, streams output.Streams) error {
 	world, faults := offline.Load(streams.In, o.files)
 	objects := world.Objects()
-	sound := world.Without(faults)
 	var warnings []manifest.Fault
-	for _, w := range append(sound.Warnings(), sound.Unserved()...) {
+	for _, w := range append(world.Warnings(), world.Without(faults).Unserved()...) {
 		warnings = append(warnings, w.Object.Fault(w.Field, w.Detail))
 	}
 	manifest.Sort(warnings)

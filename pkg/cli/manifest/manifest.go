@@ -35,6 +35,10 @@ type Object struct {
 
 	// Value is a pointer to the API type of Kind.
 	Value any
+	// Broken says that parts of what was written are not in Value, and are told as faults.
+	Broken bool
+	// Unplaced says that no namespace was written.
+	Unplaced bool
 
 	tree   *tree
 	inList bool
@@ -122,6 +126,12 @@ func printable(text string) string {
 // Objects come in the order of files and documents. A file that is named twice, or that a named folder holds too, is read once.
 // Nothing stops at the first fault.
 func Load(stdin io.Reader, paths []string) ([]*Object, []Fault) {
+	objects, faults := LoadAll(stdin, paths)
+	return sound(objects), faults
+}
+
+// LoadAll is Load with the objects of which only parts can be read. They are for telling more faults, and for nothing else.
+func LoadAll(stdin io.Reader, paths []string) ([]*Object, []Fault) {
 	var objects []*Object
 	var faults []Fault
 	usedStdin := false
@@ -223,7 +233,7 @@ func read(source string, r io.Reader) ([]*Object, []Fault) {
 	case len(data) > MaxBytes:
 		return nil, []Fault{{Source: source, Message: fmt.Sprintf("larger than %d bytes: this is no file of objects", MaxBytes)}}
 	}
-	objects, faults := Parse(source, data)
+	objects, faults := parse(source, data)
 	if len(objects) == 0 && len(faults) == 0 {
 		faults = append(faults, Fault{Source: source, Message: "holds no object"})
 	}
@@ -234,6 +244,9 @@ func duplicates(objects []*Object) []Fault {
 	seen := map[string]*Object{}
 	var faults []Fault
 	for _, o := range objects {
+		if o.Name == "" {
+			continue
+		}
 		key := o.Kind.GroupKind().String() + " " + o.Namespace + "/" + o.Name
 		if first, ok := seen[key]; ok {
 			faults = append(faults, o.Fault("metadata.name", fmt.Sprintf(

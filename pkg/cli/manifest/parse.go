@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +61,16 @@ func (d document) hasContent() bool {
 
 // Parse reads the objects in one stream of YAML or JSON documents.
 func Parse(source string, data []byte) ([]*Object, []Fault) {
+	objects, faults := parse(source, data)
+	return sound(objects), faults
+}
+
+// sound are the objects that are as they were written.
+func sound(objects []*Object) []*Object {
+	return slices.DeleteFunc(objects, func(o *Object) bool { return o.Broken })
+}
+
+func parse(source string, data []byte) ([]*Object, []Fault) {
 	var objects []*Object
 	var faults []Fault
 	number := 0
@@ -190,13 +201,13 @@ func decode(raw []byte, o *Object) ([]*Object, []Fault) {
 		}
 		faults = append(faults, o.Fault("metadata.name", message))
 	}
-	if len(faults) > 0 {
+	if o.Namespace == "" && !clusterScoped(o.Kind) {
+		o.Namespace, o.Unplaced = DefaultNamespace, true
+	}
+	if o.Broken = len(faults) > 0; o.Value == nil {
 		return nil, faults
 	}
-	if o.Namespace == "" && !clusterScoped(o.Kind) {
-		o.Namespace = DefaultNamespace
-	}
-	return []*Object{o}, nil
+	return []*Object{o}, faults
 }
 
 // DefaultNamespace is where an object without a namespace is taken to be.

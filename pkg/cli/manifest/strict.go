@@ -22,7 +22,8 @@ import (
 // maxMistypes bounds how many wrong types of one document are told: each costs one more decoding.
 const maxMistypes = 20
 
-// decodeStrict fills o.Value and returns a fault for each unknown field and each value of a wrong type.
+// decodeStrict fills o.Value and returns a fault for each unknown field and each value of a wrong type. What is wrong is left out of the value,
+// which stays nil where even the rest cannot be read.
 func (o *Object) decodeStrict(raw []byte, fresh func() any) []Fault {
 	var faults []Fault
 	value := fresh()
@@ -32,6 +33,7 @@ func (o *Object) decodeStrict(raw []byte, fresh func() any) []Fault {
 			for _, e := range strict {
 				faults = append(faults, o.strictFault(e, value))
 			}
+			o.Value = value
 			break
 		}
 		path, message := mistype(raw, err, fresh)
@@ -43,7 +45,6 @@ func (o *Object) decodeStrict(raw []byte, fresh func() any) []Fault {
 		}
 		raw, value = rest, fresh()
 	}
-	o.Value = value
 	return faults
 }
 

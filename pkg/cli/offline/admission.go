@@ -6,6 +6,7 @@ package offline
 import (
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
@@ -80,6 +81,13 @@ func (w *World) Warnings() []Warning {
 	}
 	for _, o := range w.objects {
 		switch v := o.Value.(type) {
+		case *corev1.ConfigMap:
+			if o.Name != settings.ConfigMapName {
+				continue
+			}
+			for _, f := range w.Settings.Odd {
+				take(o, []serving.Warning{{Field: "data." + f.Key, Detail: f.Path + ": " + f.Problem}})
+			}
 		case *servingv1alpha1.ServingRuntime:
 			_, list := v.Validate(w.runtimeRules(o))
 			take(o, list)

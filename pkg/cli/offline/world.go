@@ -3,7 +3,7 @@
 
 // Package offline stands in for an API server: the objects of some files, the shipped runtimes and settings are its whole world.
 //
-// Called by: cli/inspect, cli/run, cli/diff.
+// Called by: cli/inspect, cli/run, cli/diff, cli/online.
 // Next: control/resolve, which plans a service from what this package gathers.
 package offline
 
@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/resolve"
+	"github.com/kserve-go/kserve-go/pkg/control/rollout"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -30,6 +32,11 @@ type World struct {
 	Settings *settings.Settings
 	Services []Service
 	Graphs   []Graph
+
+	// SettingsFrom is the ConfigMap that Settings were read from; nil where the shipped ones stand in.
+	SettingsFrom *manifest.Object
+	// NoVirtualServices says that the cluster does not have the kind.
+	NoVirtualServices bool
 
 	// Invalid are the services and graphs that Without left out, each with its first fault, by ID.
 	Invalid map[string]manifest.Fault
@@ -56,9 +63,20 @@ type Graph struct {
 
 // Load reads files into a World and tells every fault in them, in the order of the files.
 func Load(stdin io.Reader, files []string) (*World, []manifest.Fault) {
-	objects, faults := manifest.Load(stdin, files)
-	world, more := Build(objects)
-	faults = append(append(faults, more...), world.Faults()...)
+	all, faults := manifest.LoadAll(stdin, files)
+	return Whole(all, faults, Build)
+}
+
+// Whole builds a World of what could be read, and tells every fault: those of reading, and those of the rules, also of objects that could be read
+// in part only.
+func Whole(all []*manifest.Object, faults []manifest.Fault, build func([]*manifest.Object) (*World, []manifest.Fault)) (*World, []manifest.Fault) {
+	sound := slices.DeleteFunc(slices.Clone(all), func(o *manifest.Object) bool { return o.Broken })
+	world, more := build(sound)
+	more = append(more, world.Faults()...)
+	if len(sound) < len(all) {
+		more = append(more, beyond(all, faults, build)...)
+	}
+	faults = append(faults, more...)
 	manifest.Sort(faults)
 	return world, faults
 }
@@ -123,45 +141,71 @@ func (w *World) settings() []manifest.Fault {
 			faults = append(faults, settingsFaults(o, err)...)
 			continue
 		}
-		w.Settings = parsed
+		w.Settings, w.SettingsFrom = parsed, o
 	}
 	return faults
 }
 
-// addShipped adds the runtimes that every installation has.
-func (w *World) addShipped(own map[string]bool) {
-	for _, doc := range deploy.Runtimes() {
-		objects, faults := manifest.Parse("shipped runtimes", doc)
+// shipped are the runtimes and storage containers that every installation has.
+type shipped struct {
+	runtimes   []servingv1alpha1.ClusterServingRuntime
+	containers []servingv1alpha1.ClusterStorageContainer
+}
+
+// readShipped reads them once: a folder of files is no reason to do so again.
+var readShipped = sync.OnceValue(func() shipped { //nolint:gochecknoglobals // it is a constant, written as YAML
+	var s shipped
+	for _, doc := range append(deploy.Runtimes(), deploy.StorageContainer()) {
+		objects, faults := manifest.Parse("shipped", doc)
 		if len(faults) > 0 {
-			// Impossible: a test of this package reads every shipped runtime.
+			// Impossible: a test of this package reads every shipped object.
 			panic(fmt.Sprintf("offline: %s", faults[0]))
 		}
 		for _, o := range objects {
-			if v, ok := o.Value.(*servingv1alpha1.ClusterServingRuntime); ok && !own[v.Name] {
-				w.cluster = append(w.cluster, *v)
+			switch v := o.Value.(type) {
+			case *servingv1alpha1.ClusterServingRuntime:
+				s.runtimes = append(s.runtimes, *v)
+			case *servingv1alpha1.ClusterStorageContainer:
+				s.containers = append(s.containers, *v)
 			}
+		}
+	}
+	return s
+})
+
+// addShipped adds what every installation has.
+func (w *World) addShipped(own map[string]bool) {
+	all := readShipped()
+	for i := range all.runtimes {
+		if rt := &all.runtimes[i]; !own[rt.Name] {
+			w.cluster = append(w.cluster, *rt.DeepCopy())
 		}
 	}
 	if len(w.containers) > 0 {
 		return
 	}
-	objects, _ := manifest.Parse("shipped storage container", deploy.StorageContainer())
-	for _, o := range objects {
-		if v, ok := o.Value.(*servingv1alpha1.ClusterStorageContainer); ok {
-			w.containers = append(w.containers, *v)
-		}
+	for i := range all.containers {
+		w.containers = append(w.containers, *all.containers[i].DeepCopy())
 	}
 }
 
 // Snapshot is what one service is planned from.
 func (w *World) Snapshot(s Service) *plan.Snapshot {
 	namespace := s.Object.Namespace
-	return &plan.Snapshot{
-		Service:         s.Defaulted,
-		Runtimes:        w.runtimes[namespace],
-		ClusterRuntimes: w.cluster,
-		Surroundings:    w.Surroundings(namespace),
+	snap := &plan.Snapshot{
+		Service:           s.Defaulted,
+		Runtimes:          w.runtimes[namespace],
+		ClusterRuntimes:   w.cluster,
+		Surroundings:      w.Surroundings(namespace),
+		NoVirtualServices: w.NoVirtualServices,
+		ReadyCanaries:     map[string]bool{},
+		CanaryShares:      rollout.Known(s.Defaulted),
 	}
+	for i := range s.Defaulted.Status.CanaryStatuses { // of a service of a cluster
+		c := &s.Defaulted.Status.CanaryStatuses[i]
+		snap.ReadyCanaries[c.Name] = c.Ready
+	}
+	return snap
 }
 
 // Surroundings is what pods of a namespace can draw on.
