@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/command"
+	"github.com/kserve-go/kserve-go/pkg/data/client"
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
@@ -46,7 +47,11 @@ type Command struct {
 type Start struct {
 	// ModelName and ModelDir are the flags of these names.
 	ModelName, ModelDir string
-	Log                 *zap.Logger
+	// Predictor is the server that a transformer calls; nil when no flag names one. Forward are headers of requests that go along,
+	// besides those of Forwarded.
+	Predictor *client.Client
+	Forward   []string
+	Log       *zap.Logger
 }
 
 // Main serves until SIGINT or SIGTERM, of which a second one ends the process at once. It returns the code to exit with.
@@ -68,6 +73,12 @@ func (c Command) Run(ctx context.Context, args []string) (code int) {
 	if err != nil {
 		return c.wrong(err)
 	}
+	if err := f.predictor.open(c.Getenv); err != nil {
+		log.Error("the model server ends", zap.Error(err))
+		command.LastWords(err)
+		return exitFailed
+	}
+	defer f.predictor.close()
 	options := f.options(log)
 	if f.trace {
 		trace, flush, err := telemetry.NewBufferedLogger(f.log, c.Stderr)

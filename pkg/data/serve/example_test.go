@@ -13,24 +13,16 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
-	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
 // mean is a model written in Go: it answers the mean of each row.
 type mean struct{}
 
-func (mean) Metadata() engine.Metadata {
-	return engine.Metadata{Platform: "go", Class: "mean", Methods: []string{"predict"}}
-}
-
 func (mean) Predict(_ context.Context, in *tensor.Request, out *tensor.Response) error {
-	if len(in.Inputs) != 1 || len(in.Inputs[0].Shape) != 2 || in.Inputs[0].Shape[1] == 0 {
-		return protocol.Errorf(protocol.Invalid, "expected rows of numbers")
-	}
 	values, ok := in.Inputs[0].AppendFloat64s(nil)
-	if !ok {
-		return protocol.Errorf(protocol.Invalid, "expected rows of numbers, got %s", in.Inputs[0].Type)
+	if !ok || len(in.Inputs[0].Shape) != 2 || in.Inputs[0].Shape[1] == 0 {
+		return protocol.Errorf(protocol.Invalid, "expected rows of numbers")
 	}
 	rows, columns := in.Inputs[0].Rows(), int(in.Inputs[0].Shape[1])
 	means := tensor.View[float64](out.Add("output-0", tensor.FP64, int64(rows)))
@@ -43,13 +35,15 @@ func (mean) Predict(_ context.Context, in *tensor.Request, out *tensor.Response)
 	return nil
 }
 
-func (mean) Close() error { return nil }
-
-// A type with three methods gets the whole server. A program of its own sets Options.Server's ports and calls Run; here the handler is
-// mounted on a test server.
+// A type with one method gets the whole server. A program of its own is serve.Run(mean{}); here the handler is mounted on a test server.
 func Example_customModel() {
+	model, err := serve.NewModel(mean{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	server := serve.New(serve.Options{})
-	if err := server.Add(context.Background(), serve.Model{Name: "mean", Model: mean{}}); err != nil {
+	if err := server.Add(context.Background(), serve.Model{Name: "mean", Model: model}); err != nil {
 		fmt.Println(err)
 		return
 	}

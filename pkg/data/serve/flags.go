@@ -51,6 +51,7 @@ type flags struct {
 	keepAlive                      int
 	maxReceive, maxSend            int
 	log                            telemetry.LogOptions
+	predictor                      predictorFlags
 	server                         Options
 	edge                           edge
 
@@ -83,6 +84,7 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	o.server.Server.DrainDelay = time.Second
 	o.server.Server.BindFlags(fs)
 	o.edge.bindFlags(fs)
+	o.predictor.bindFlags(fs)
 	o.log.BindFlags(fs)
 
 	fs.Int(handoff.FlagWorkers, 1, "accepted, without effect: one process uses every core")
@@ -140,7 +142,11 @@ func (c *Command) parse(args []string) (o *flags, done bool, code int) {
 	}
 	o.modelNameGiven = fs.Changed(handoff.FlagModelName)
 	o.ignored = unknown(fs, args)
-	for _, name := range withoutEffect() {
+	idle := withoutEffect()
+	if c.Models == nil {
+		idle = append(idle, predictorFlagNames()...)
+	}
+	for _, name := range idle {
 		if fs.Changed(name) {
 			o.idle = append(o.idle, "--"+name)
 		}
@@ -178,6 +184,9 @@ func (o *flags) validate() error {
 		return fmt.Errorf("argument --%s: %q: expected a name without slashes", handoff.FlagModelName, o.modelName)
 	}
 	if err := o.edge.validate(); err != nil {
+		return err
+	}
+	if err := o.predictor.validate(); err != nil {
 		return err
 	}
 	return o.validateLimits()
@@ -268,8 +277,11 @@ func (o *flags) options(log *zap.Logger) Options {
 	s.Server.IdleTimeout = time.Duration(o.keepAlive) * time.Second
 	s.Log, s.Registry = log, telemetry.NewRegistry()
 	if own := o.command.Models; own != nil {
-		start := Start{ModelName: o.modelName, ModelDir: o.modelDir, Log: log}
+		start := Start{ModelName: o.modelName, ModelDir: o.modelDir, Predictor: o.predictor.client, Forward: o.predictor.forward, Log: log}
 		s.ModelDir, s.ModelExpected = "", false
+		if o.predictor.check {
+			s.Dependency = o.predictor.client
+		}
 		s.Load = func(ctx context.Context) ([]Model, error) { return own(ctx, start) }
 	}
 	return s

@@ -122,8 +122,8 @@ func (g *service) ServerLive(context.Context, *inferencev2.ServerLiveRequest) (*
 }
 
 // ServerReady implements the inference service.
-func (g *service) ServerReady(context.Context, *inferencev2.ServerReadyRequest) (*inferencev2.ServerReadyResponse, error) {
-	return &inferencev2.ServerReadyResponse{Ready: g.server.Ready()}, nil
+func (g *service) ServerReady(ctx context.Context, _ *inferencev2.ServerReadyRequest) (*inferencev2.ServerReadyResponse, error) {
+	return &inferencev2.ServerReadyResponse{Ready: g.server.readyNow(ctx) == nil}, nil
 }
 
 // version is the version that a call means: a model without versions is served whatever the call says.
@@ -140,7 +140,8 @@ func (g *service) ModelReady(ctx context.Context, in *inferencev2.ModelReadyRequ
 	if err != nil {
 		return nil, g.refuse(ctx, nil, err)
 	}
-	return &inferencev2.ModelReadyResponse{Ready: entry.State == repository.Ready}, nil
+	ready := entry.State == repository.Ready && g.server.dependencyReady(ctx, in.GetName()) == nil
+	return &inferencev2.ModelReadyResponse{Ready: ready}, nil
 }
 
 // ServerMetadata implements the inference service.
@@ -200,7 +201,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 		}
 	}
 	s.sent(m, requestID, &t)
-	s.giveBack(sc)
+	s.giveBack(m, sc)
 	return out, nil
 }
 

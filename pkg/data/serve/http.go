@@ -4,6 +4,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"runtime/debug"
@@ -120,7 +121,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, t target) int 
 	case routeLoad, routeUnload:
 		return s.control(w, r, t)
 	default:
-		return s.tell(w, t)
+		return s.tell(r.Context(), w, t)
 	}
 }
 
@@ -199,7 +200,7 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 	}
 	s.writeV1(w, m.Name, &event, sc.out)
 	s.sent(m, r.Header.Get("X-Request-Id"), &t)
-	s.giveBack(sc)
+	s.giveBack(m, sc)
 	return http.StatusOK
 }
 
@@ -223,7 +224,7 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 			return s.refuse(w, m, err)
 		}
 	}
-	s.giveBack(sc)
+	s.giveBack(m, sc)
 	return s.refuse(w, m, protocol.Errorf(protocol.Unsupported, "Could not find explainer_host."))
 }
 
@@ -273,7 +274,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 	}
 	write(w, h, http.StatusOK, sc.out)
 	s.sent(m, r.Header.Get("X-Request-Id"), &t)
-	s.giveBack(sc)
+	s.giveBack(m, sc)
 	return http.StatusOK
 }
 
@@ -294,21 +295,21 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request, t target) int {
 }
 
 // tell answers the routes that only report.
-func (s *Server) tell(w http.ResponseWriter, t target) int {
+func (s *Server) tell(ctx context.Context, w http.ResponseWriter, t target) int {
 	switch t.route {
 	case routeRoot, routeLivez:
 		return writeJSON(w, http.StatusOK, []byte(bodyAlive))
 	case routeV2Live:
 		return writeJSON(w, http.StatusOK, v2.AppendLive(nil, true))
 	case routeV2Ready, routeReadyz:
-		if !s.Ready() {
-			return s.refuse(w, nil, protocol.Errorf(protocol.Unavailable, "Server is not ready."))
+		if err := s.readyNow(ctx); err != nil {
+			return s.refuse(w, nil, err)
 		}
 		return writeJSON(w, http.StatusOK, v2.AppendReady(nil, true))
 	case routeV1Models, routeV2Models:
 		return writeJSON(w, http.StatusOK, v2.AppendModels(nil, s.models.Names()))
 	case routeV1Model, routeV2ModelReady:
-		if err := s.modelReady(t.name, t.version); err != nil {
+		if err := s.modelReady(ctx, t.name, t.version); err != nil {
 			return s.refuse(w, nil, err)
 		}
 		return writeJSON(w, http.StatusOK, v2.AppendModelReady(nil, t.name, true))
@@ -325,12 +326,13 @@ func (s *Server) tell(w http.ResponseWriter, t target) int {
 	}
 }
 
-func (s *Server) modelReady(name, version string) error {
+func (s *Server) modelReady(ctx context.Context, name, version string) error {
 	m, err := s.models.Acquire(name, version)
-	if err == nil {
-		m.Release()
+	if err != nil {
+		return err
 	}
-	return err
+	m.Release()
+	return s.dependencyReady(ctx, name)
 }
 
 func serverMetadata() v2.ServerMetadata {

@@ -71,6 +71,8 @@ type Options struct {
 
 	// Events says how CloudEvents are answered.
 	Events EventOptions
+	// Dependency is a server without which this one is not ready; a transformer's predictor. May be nil.
+	Dependency Dependency
 	// Docs serves a page about the API at /docs.
 	Docs bool
 	// Trace gets one line for each prediction with the time each step took. May be nil.

@@ -30,8 +30,9 @@ const keepBody = 4 << 20
 
 func (s *Server) borrow() *scope { return s.scopes.Get().(*scope) }
 
-func (s *Server) giveBack(sc *scope) {
-	if cap(sc.body) > keepBody || cap(sc.out) > keepBody {
+// giveBack keeps a request's memory for the next. What a model written in Go was given is not kept: its answer may be made of it.
+func (s *Server) giveBack(m *repository.Loaded, sc *scope) {
+	if m.Custom || cap(sc.body) > keepBody || cap(sc.out) > keepBody {
 		return
 	}
 	s.scopes.Put(sc)

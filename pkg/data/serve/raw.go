@@ -69,7 +69,7 @@ func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loa
 		s.writeRaw(w, m.Name, &event, out)
 	}
 	s.sent(m, r.Header.Get("X-Request-Id"), &t)
-	s.giveBack(sc)
+	s.giveBack(m, sc)
 	return http.StatusOK
 }
 
