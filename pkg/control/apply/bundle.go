@@ -53,7 +53,7 @@ func (b *bundles) learn(source, namespace string, now time.Time) {
 // is shared by the services of the namespace. What somebody else wrote under its name is left as it is.
 func (a *Applier) Bundle(ctx context.Context, st *settings.Settings, namespace string) error {
 	name := st.Storage.CABundleConfigMap
-	if name == "" || namespace == st.OperatorNamespace || a.bundles.fresh(name, namespace, time.Now()) {
+	if name == "" || namespace == st.OperatorNamespace || a.bundles.fresh(name, namespace, a.now()) {
 		return nil
 	}
 	text, err := a.authorities(ctx, st.OperatorNamespace, name)
@@ -63,7 +63,7 @@ func (a *Applier) Bundle(ctx context.Context, st *settings.Settings, namespace s
 	if err := a.copyBundle(ctx, namespace, text); err != nil {
 		return err
 	}
-	a.bundles.learn(name, namespace, time.Now())
+	a.bundles.learn(name, namespace, a.now())
 	return nil
 }
 

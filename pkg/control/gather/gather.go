@@ -36,6 +36,8 @@ type Gatherer struct {
 	Kinds *Kinds
 	// KnativeNamespace is where Knative Serving has its ConfigMaps.
 	KnativeNamespace string
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
 
 	knative knative
 }
@@ -111,9 +113,12 @@ func readyCanaries(svc *servingv1beta1.InferenceService, children *plan.Children
 
 // knative remembers Knative's settings for a while: they change about never, and are not ours to watch.
 type knative struct {
-	mu          sync.Mutex
-	until       time.Time
-	known       bool
+	mu    sync.Mutex
+	until time.Time
+	last  *knativeSettings // nil until they were read once
+}
+
+type knativeSettings struct {
 	zeroInitial bool
 	domains     []string
 }
@@ -123,42 +128,62 @@ const (
 	knativeRetry  = 5 * time.Second
 )
 
-// readKnative tells what Knative Serving's settings say.
-func (g *Gatherer) readKnative(ctx context.Context, snap *plan.Snapshot) error {
-	k := &g.knative
+func (g *Gatherer) now() time.Time {
+	if g.Now != nil {
+		return g.Now()
+	}
+	return time.Now()
+}
+
+// due returns what is known, and whether the caller is to ask: of those who come by meanwhile nobody else is, once anything is known.
+func (k *knative) due(now time.Time) (*knativeSettings, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if time.Now().After(k.until) {
-		if err := g.askKnative(ctx); err != nil && !k.known {
+	if k.last != nil && !now.After(k.until) {
+		return k.last, false
+	}
+	k.until = now.Add(knativeRetry) // where asking fails, what was true a moment ago will do
+	return k.last, true
+}
+
+func (k *knative) learn(s *knativeSettings, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last, k.until = s, now.Add(knativeMemory)
+}
+
+// readKnative tells what Knative Serving's settings say.
+func (g *Gatherer) readKnative(ctx context.Context, snap *plan.Snapshot) error {
+	s, ask := g.knative.due(g.now())
+	if ask {
+		switch fresh, err := g.askKnative(ctx); {
+		case err == nil:
+			s = fresh
+			g.knative.learn(s, g.now())
+		case s == nil:
 			return err
-		} else if err != nil {
-			k.until = time.Now().Add(knativeRetry) // what was true a moment ago will do
 		}
 	}
-	snap.KnativeZeroInitialScale, snap.KnativeDomains = k.zeroInitial, k.domains
+	snap.KnativeZeroInitialScale, snap.KnativeDomains = s.zeroInitial, s.domains
 	return nil
 }
 
 // askKnative reads two ConfigMaps of Knative Serving. One that is not there, or not to be read, says nothing.
 //
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
-func (g *Gatherer) askKnative(ctx context.Context) error {
+func (g *Gatherer) askKnative(ctx context.Context) (*knativeSettings, error) {
 	var autoscaler, domain corev1.ConfigMap
 	for name, cm := range map[string]*corev1.ConfigMap{"config-autoscaler": &autoscaler, "config-domain": &domain} {
 		err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.KnativeNamespace, Name: name}, cm)
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
-			return &Error{Doing: "read ConfigMap " + g.KnativeNamespace + "/" + name + " of Knative", Err: err}
+			return nil, &Error{Doing: "read ConfigMap " + g.KnativeNamespace + "/" + name + " of Knative", Err: err}
 		}
 	}
-	k := &g.knative
-	k.known = true
-	k.zeroInitial = autoscaler.Data["allow-zero-initial-scale"] == "true"
-	k.domains = slices.Sorted(maps.Keys(domain.Data))
-	k.domains = slices.DeleteFunc(k.domains, func(d string) bool { return d == "_example" })
+	domains := slices.Sorted(maps.Keys(domain.Data))
+	domains = slices.DeleteFunc(domains, func(d string) bool { return d == "_example" })
 	// A domain without a selector is the one that services get.
-	slices.SortStableFunc(k.domains, func(a, b string) int {
+	slices.SortStableFunc(domains, func(a, b string) int {
 		return len(strings.TrimSpace(domain.Data[a])) - len(strings.TrimSpace(domain.Data[b]))
 	})
-	k.until = time.Now().Add(knativeMemory)
-	return nil
+	return &knativeSettings{zeroInitial: autoscaler.Data["allow-zero-initial-scale"] == "true", domains: domains}, nil
 }

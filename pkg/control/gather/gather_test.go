@@ -5,9 +5,12 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -149,4 +152,73 @@ func TestASectionInBinaryDataIsNotMissing(t *testing.T) {
 	require.NoError(t, err)
 	now, _ := s.Current()
 	require.Equal(t, first.Ingress, now.Ingress)
+}
+
+// blocking lets a test hold up what is read.
+type blocking struct {
+	client.Reader
+	entered, leave chan struct{}
+	err            error
+	reads          atomic.Int32
+}
+
+func (b *blocking) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	b.reads.Add(1)
+	if b.entered != nil {
+		b.entered <- struct{}{}
+		<-b.leave
+	}
+	if b.err != nil {
+		return b.err
+	}
+	return b.Reader.Get(ctx, key, o, opts...)
+}
+
+func TestKnativesSettingsAreReadByOneWhileTheOthersGoOn(t *testing.T) {
+	domain := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kn", Name: "config-domain"}, Data: map[string]string{"b.test": "", "a.test": "selector: x", "_example": ""}}
+	scaler := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kn", Name: "config-autoscaler"}, Data: map[string]string{"allow-zero-initial-scale": "true"}}
+	live := &blocking{Reader: fake.NewClientBuilder().WithObjects(domain, scaler).Build(), err: errors.New("down")}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	g := &Gatherer{Live: live, KnativeNamespace: "kn", Now: func() time.Time { return now }}
+	read := func() (*plan.Snapshot, error) {
+		snap := &plan.Snapshot{}
+		err := g.readKnative(t.Context(), snap)
+		return snap, err
+	}
+	_, err := read()
+	require.ErrorContains(t, err, "down", "nothing is known yet")
+	live.err = nil
+	snap, err := read()
+	require.NoError(t, err)
+	require.Equal(t, []string{"b.test", "a.test"}, snap.KnativeDomains)
+	require.True(t, snap.KnativeZeroInitialScale)
+	before := live.reads.Load()
+	_, err = read()
+	require.NoError(t, err)
+	require.Equal(t, before, live.reads.Load(), "they are remembered")
+
+	// It is time to ask again, and the API server is slow: only one waits for it.
+	now = now.Add(knativeMemory + time.Second)
+	live.entered, live.leave = make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() { _, err := read(); done <- err }()
+	<-live.entered
+	snap, err = read()
+	require.NoError(t, err)
+	require.Equal(t, []string{"b.test", "a.test"}, snap.KnativeDomains)
+	live.leave <- struct{}{}
+	<-live.entered
+	live.leave <- struct{}{}
+	require.NoError(t, <-done)
+
+	// What cannot be read is asked for again soon, and what was true will do.
+	live.entered, live.err = nil, errors.New("down")
+	now = now.Add(knativeMemory + time.Second)
+	before = live.reads.Load()
+	for range 3 {
+		snap, err = read()
+		require.NoError(t, err)
+		require.Equal(t, []string{"b.test", "a.test"}, snap.KnativeDomains)
+	}
+	require.Equal(t, before+1, live.reads.Load())
 }

@@ -97,10 +97,18 @@ func (r *resolver) decide(d plan.Decision) {
 	r.plan.Decisions = append(r.plan.Decisions, d)
 }
 
+// Frozen says that a service is ready and asked to be left as it is.
+func Frozen(svc *servingv1beta1.InferenceService) bool {
+	if svc.Annotations[serving.AnnotationDisableAutoUpdate] != "true" {
+		return false
+	}
+	ready := svc.Status.Condition(serving.ConditionReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
 // mode follows status, annotation, setting: what a service once became is not changed by an edit.
 func (r *resolver) mode() error {
-	ready := r.svc.Status.Condition(serving.ConditionReady)
-	r.plan.Frozen = r.svc.Annotations[serving.AnnotationDisableAutoUpdate] == "true" && ready != nil && ready.Status == corev1.ConditionTrue
+	r.plan.Frozen = Frozen(r.svc)
 	r.plan.Stopped = r.svc.IsStopped()
 	d := plan.Decision{Subject: plan.SubjectMode}
 	text, annotated := r.svc.Annotations[serving.AnnotationDeploymentMode]

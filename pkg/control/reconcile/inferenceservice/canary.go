@@ -25,6 +25,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/render"
+	"github.com/kserve-go/kserve-go/pkg/control/resolve"
 	"github.com/kserve-go/kserve-go/pkg/control/rollout"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
@@ -104,7 +105,7 @@ func (r *Reconciler) judge(svc *servingv1beta1.InferenceService, snap *plan.Snap
 		}
 		d := rollout.Decide(in)
 		v.judged[name] = before.judged[name]
-		if d.Measure {
+		if d.Measure && !resolve.Frozen(svc) { // nothing comes of a look at a service that is left as it is
 			v.measured = true
 			look, after := r.Measure.Look(r.ask(svc, name, in.Spec, analysis, st))
 			d.After = soonest(d.After, after)

@@ -176,6 +176,35 @@ func TestAVerdictIsWrittenOnceAndOutlivesTheProcess(t *testing.T) {
 	require.Empty(t, w.verdicts.by)
 }
 
+func TestACanaryOfAServiceThatIsLeftAsItIsIsNotMeasured(t *testing.T) {
+	w := newCanaryWorld(t, "{warmUp: 0s}")
+	w.look(t, 100)
+	asked := len(w.looks.asked)
+	require.Positive(t, asked)
+	svc := w.service(t)
+	svc.Annotations[serving.AnnotationDisableAutoUpdate] = "true"
+	require.NoError(t, w.client.Update(t.Context(), svc))
+	status := w.service(t).Status.DeepCopy()
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == serving.ConditionReady {
+			status.Conditions[i].Status = corev1.ConditionTrue
+		}
+	}
+	svc = w.service(t)
+	svc.Status = *status
+	require.NoError(t, w.client.Status().Update(t.Context(), svc))
+	before := w.canary(t)
+	w.look(t, 0)
+	require.Len(t, w.looks.asked, asked)
+	require.Equal(t, before.Analysis.Verdict, w.canary(t).Analysis.Verdict)
+
+	svc = w.service(t)
+	delete(svc.Annotations, serving.AnnotationDisableAutoUpdate)
+	require.NoError(t, w.client.Update(t.Context(), svc))
+	w.look(t, 100)
+	require.Greater(t, len(w.looks.asked), asked)
+}
+
 func TestAPromotionIsToldAndCountedOnce(t *testing.T) {
 	w := newCanaryWorld(t, "{warmUp: 0s}")
 	require.Equal(t, "v2", w.canary(t).Name)
