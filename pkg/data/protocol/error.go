@@ -31,6 +31,7 @@ const (
 	Deadline                    // 504, DEADLINE_EXCEEDED
 	SlowClient                  // 408, DEADLINE_EXCEEDED: the request stopped arriving
 	Failed                      // 500, INVALID_ARGUMENT: a model says why it cannot predict; the text is for the client
+	Canceled                    // 499, CANCELLED: the client went away, and nobody reads this
 )
 
 // Error is the one error of the data plane. Message is for the client: it names the input, what was expected and what came.
@@ -108,6 +109,8 @@ func (c Code) HTTPStatus() int {
 		return 504
 	case SlowClient:
 		return 408
+	case Canceled:
+		return 499
 	default:
 		return 500
 	}

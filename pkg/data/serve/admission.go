@@ -5,7 +5,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -25,8 +24,23 @@ type gate struct {
 	rejected uint64
 }
 
-// enter waits for a place. The error is TooMany when there is no room to wait or the wait would outlast the caller's deadline, or Deadline.
+// set changes the limits. Requests that are inside or wait stay.
+func (g *gate) set(running, waiting int, patience time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running, g.waiting, g.patience = running, waiting, patience
+	for g.inside < g.running && len(g.queue) > 0 {
+		g.inside++
+		g.admit()
+	}
+}
+
+// enter waits for a place. The error is TooMany when there is no room to wait or the wait would outlast the caller's deadline, or Deadline:
+// a request that came too late is not computed.
 func (g *gate) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return gaveUp(err, "before the prediction began")
+	}
 	g.mu.Lock()
 	if g.inside < g.running {
 		g.inside++
@@ -43,23 +57,21 @@ func (g *gate) enter(ctx context.Context) error {
 	}
 	place := make(chan struct{})
 	g.queue = append(g.queue, place)
+	patience := g.patience
 	g.mu.Unlock()
 
-	timer := time.NewTimer(g.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-place:
 		return nil
 	case <-ctx.Done():
 		if g.quit(place) {
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return protocol.Errorf(protocol.Deadline, "the deadline passed while the request waited for the model")
-			}
-			return protocol.Wrap(ctx.Err(), protocol.Unavailable, "the client went away while the request waited for the model")
+			return gaveUp(ctx.Err(), "while the request waited for the model")
 		}
 	case <-timer.C:
 		if g.quit(place) {
-			return protocol.Errorf(protocol.TooMany, "the request waited %s for the model, which is busy; retry later", g.patience)
+			return protocol.Errorf(protocol.TooMany, "the request waited %s for the model, which is busy; retry later", patience)
 		}
 	}
 	// The place was given just now.
@@ -85,10 +97,15 @@ func (g *gate) leave(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.typical += (took - g.typical) / 16
-	if len(g.queue) == 0 {
+	if len(g.queue) == 0 || g.inside > g.running {
 		g.inside--
 		return
 	}
+	g.admit()
+}
+
+// admit gives a place to the first in the queue. The caller holds mu.
+func (g *gate) admit() {
 	close(g.queue[0])
 	g.queue = append(g.queue[:0], g.queue[1:]...)
 }

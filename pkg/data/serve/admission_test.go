@@ -59,7 +59,7 @@ func TestTheGateKnowsDeadlines(t *testing.T) {
 
 		gone, leave := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, leave)
-		require.Equal(t, protocol.Unavailable, code(t, g.enter(gone)), "the client went away")
+		require.Equal(t, protocol.Canceled, code(t, g.enter(gone)), "the client went away")
 
 		began := time.Now()
 		require.Equal(t, protocol.TooMany, code(t, g.enter(t.Context())), "patience has an end")

@@ -30,7 +30,7 @@ func (w *sink) SetReadDeadline(time.Time) error { return nil }
 
 func (w *sink) Write(p []byte) (int, error) { return len(p), nil }
 
-func benchmarkHandler(b *testing.B, path, body string) {
+func benchmarkHandler(b *testing.B, path, body string, headers ...string) {
 	b.Helper()
 	s := serve.New(serve.Options{Engines: []engine.Engine{sklearn.New()}, ModelDir: "../../../test/data/protocol/models/iris-logreg", ModelName: "iris"})
 	if err := s.Start(b.Context()); err != nil {
@@ -40,6 +40,9 @@ func benchmarkHandler(b *testing.B, path, body string) {
 	text := strings.NewReader(body)
 	r := httptest.NewRequest(http.MethodPost, path, text)
 	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	closer := io.NopCloser(text)
 	w := &sink{header: http.Header{}}
 	b.ReportAllocs()

@@ -54,6 +54,7 @@ type flags struct {
 	predictor                      predictorFlags
 	server                         Options
 	edge                           edge
+	managed                        managed
 
 	modelNameGiven bool
 	ignored        []string // unknown arguments
@@ -85,6 +86,7 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	o.server.Server.BindFlags(fs)
 	o.edge.bindFlags(fs)
 	o.predictor.bindFlags(fs)
+	o.managed.bindFlags(fs)
 	o.log.BindFlags(fs)
 
 	fs.Int(handoff.FlagWorkers, 1, "accepted, without effect: one process uses every core")
@@ -183,7 +185,7 @@ func (o *flags) validate() error {
 	case o.modelName == "" || strings.Contains(o.modelName, "/"):
 		return fmt.Errorf("argument --%s: %q: expected a name without slashes", handoff.FlagModelName, o.modelName)
 	}
-	if err := o.edge.validate(); err != nil {
+	if err := errors.Join(o.edge.validate(), o.managed.validate()); err != nil {
 		return err
 	}
 	if err := o.predictor.validate(); err != nil {
@@ -274,6 +276,7 @@ func (o *flags) options(log *zap.Logger) Options {
 		s.Server.GRPC = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.grpcPort), Flag: "--" + handoff.FlagGRPCPort}
 	}
 	o.edge.apply(&s, bool(o.enableGRPC))
+	o.managed.apply(&s)
 	s.Server.IdleTimeout = time.Duration(o.keepAlive) * time.Second
 	s.Log, s.Registry = log, telemetry.NewRegistry()
 	if own := o.command.Models; own != nil {

@@ -131,6 +131,8 @@ func TestWrongFlags(t *testing.T) {
 		"a queue below none":   {[]string{"--model_dir=/m", "--max_queue=-1"}, "argument --max_queue: -1: expected 1 or more"},
 		"a negative time":      {[]string{"--model_dir=/m", "--queue_timeout=-1s"}, "argument --queue_timeout: -1s: expected no negative time"},
 		"seconds below none":   {[]string{"--model_dir=/m", "--timeout_keep_alive=-1"}, "argument --timeout_keep_alive: -1: expected a number of seconds"},
+		"rows below none":      {[]string{"--model_dir=/m", "--max_batch_size=-1"}, "argument --max_batch_size: -1: expected a number of rows"},
+		"a delay for nobody":   {[]string{"--model_dir=/m", "--max_batch_delay=1ms"}, "--max_batch_delay needs --max_batch_size"},
 		"cores below none":     {[]string{"--model_dir=/m", "--nthread=-1"}, "argument --nthread: -1: expected a number of cores"},
 	}
 	for name, c := range cases {

@@ -109,7 +109,9 @@ func (g *service) refuse(ctx context.Context, m *repository.Loaded, err error) e
 	e := v2.Status(err)
 	switch {
 	case protocol.From(err).Code == protocol.TooMany && m != nil:
-		_ = grpc.SetTrailer(ctx, metadata.Pairs("retry-after", strconv.Itoa(m.Attached.(*lane).retryAfter())))
+		seconds := m.Attached.(*lane).retryAfter()
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("retry-after", strconv.Itoa(seconds)))
+		e = retryIn(e, time.Duration(seconds)*time.Second)
 	case e.Code() == codes.Internal:
 		g.server.log.Error("a prediction failed", zap.NamedError("cause", errors.Unwrap(protocol.From(err))), zap.Error(err))
 	}

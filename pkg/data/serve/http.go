@@ -104,6 +104,13 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, t target) int 
 		w.Header().Set("Allow", method)
 		return writeJSON(w, http.StatusMethodNotAllowed, []byte(bodyNotAllowed))
 	}
+	r, done, err := withDeadline(r, t.route)
+	if err != nil {
+		return s.refuse(w, nil, err)
+	}
+	if done != nil {
+		defer done()
+	}
 	switch t.route {
 	case routeV1Predict:
 		return s.v1Predict(w, r, t.name)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kserve-go/kserve-go/pkg/data/serve/batch"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 )
 
@@ -19,6 +20,9 @@ type lane struct {
 	preprocess, predict, postprocess prometheus.Observer
 
 	incomplete atomic.Uint64 // predictions of rows with too few columns
+
+	batch                           *batch.Batcher[*repository.Loaded]
+	waits, batchRows, batchRequests *histogram
 }
 
 // wire numbers the protocols in the request counters.
@@ -50,10 +54,11 @@ type metrics struct {
 
 	mu    sync.Mutex
 	lanes map[string]*lane
+	own   map[string]Limits // of models that have other limits than Options
 }
 
 func newMetrics(o Options) *metrics {
-	m := &metrics{opts: o, lanes: map[string]*lane{}}
+	m := &metrics{opts: o, lanes: map[string]*lane{}, own: map[string]Limits{}}
 	histogram := func(step, help string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "request_" + step + "_seconds",
@@ -65,7 +70,7 @@ func newMetrics(o Options) *metrics {
 	m.postprocess = histogram("postprocess", "post-process")
 	m.predict = histogram("predict", "predict")
 	m.explain = histogram("explain", "explain")
-	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, newCounts(m))
+	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, newCounts(m), newModelCounts(m))
 	return m
 }
 
@@ -77,11 +82,12 @@ func (m *metrics) lane(name string) *lane {
 	if l == nil {
 		m.explain.WithLabelValues(name)
 		l = &lane{
-			gate:        gate{running: m.opts.Running, waiting: m.opts.Queue, patience: m.opts.QueueTimeout},
 			preprocess:  m.preprocess.WithLabelValues(name),
 			predict:     m.predict.WithLabelValues(name),
 			postprocess: m.postprocess.WithLabelValues(name),
 		}
+		l.startCounting()
+		l.set(m.limits(name))
 		m.lanes[name] = l
 	}
 	return l
@@ -154,6 +160,8 @@ func (c *counts) Collect(ch chan<- prometheus.Metric) {
 	defer c.mu.Unlock()
 	for name, l := range c.lanes {
 		inside, waiting, refused := l.load()
+		joining := min(l.batch.Waiting(), inside)
+		inside, waiting = inside-joining, waiting+joining
 		gauge(c.running, inside, name)
 		gauge(c.queued, waiting, name)
 		counter(c.rejected, refused, name)

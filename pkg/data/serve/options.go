@@ -61,11 +61,8 @@ type Options struct {
 	MaxBodies int64
 	// BodyStall is how long a client may stop in the middle of a body. Default httpserver.DefaultStall.
 	BodyStall time.Duration
-	// Running bounds the predictions of one model that run at once; Queue those that wait. More are refused with 429.
-	// Defaults: 8 for each core but at least 64, and 1024.
-	Running, Queue int
-	// QueueTimeout bounds the wait in the queue. Default 30 s.
-	QueueTimeout time.Duration
+	// Limits are those of each model that has none of its own.
+	Limits
 	// MaxGRPCReceive and MaxGRPCSend bound gRPC messages. Default 8 MiB.
 	MaxGRPCReceive, MaxGRPCSend int
 

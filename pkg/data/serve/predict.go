@@ -63,14 +63,17 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 		return err
 	}
 	began := time.Now()
+	var waited time.Duration
 	defer func() {
 		t.predicted = time.Now()
 		took := t.predicted.Sub(began)
 		l.leave(took)
+		l.waits.observe(int64(began.Sub(t.decoded) + waited))
 		l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
-		l.predict.Observe((took - t.own - t.ownAfter).Seconds())
+		l.predict.Observe((took - waited - t.own - t.ownAfter).Seconds())
 	}()
-	if err := m.Predict(ctx, req, resp); err != nil {
+	var err error
+	if waited, err = l.compute(ctx, m, req, resp); err != nil {
 		return err
 	}
 	if resp.Absent > 0 && l.incomplete.Add(1) == 1 {

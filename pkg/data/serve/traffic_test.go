@@ -71,7 +71,7 @@ func TestMetadataOfACallHasALimit(t *testing.T) {
 
 func TestAFullQueueIs429WithRetryAfter(t *testing.T) {
 	m := &sum{word: "sum", entered: make(chan struct{}), leave: make(chan struct{})}
-	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: m}}, Running: 1, Queue: 1})
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: m}}, Limits: serve.Limits{Running: 1, Queue: 1}})
 	require.Eventually(t, p.Ready, waitFor, tick)
 	var answers sync.WaitGroup
 	ask := func() {

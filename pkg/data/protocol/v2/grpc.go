@@ -321,6 +321,8 @@ func grpcCode(c protocol.Code) codes.Code {
 		return codes.Unavailable
 	case protocol.Deadline, protocol.SlowClient:
 		return codes.DeadlineExceeded
+	case protocol.Canceled:
+		return codes.Canceled
 	default:
 		return codes.Internal
 	}

@@ -265,7 +265,7 @@ func TestOnlyRequestsOfOneKindAreJoined(t *testing.T) {
 		"the width":             func(r *tensor.Request) { r.Inputs[0] = tensor.From("x", tensor.FP64, []float64{1, 2}, 1, 2) },
 		"the rank":              func(r *tensor.Request) { r.Inputs[0] = tensor.From("x", tensor.FP64, []float64{1}, 1) },
 		"a frame":               func(r *tensor.Request) { r.Frame = true },
-		"text":                  func(r *tensor.Request) { r.Text = true },
+		"names that bind":       func(r *tensor.Request) { r.Frame, r.ByName = true, true },
 		"an absent element":     func(r *tensor.Request) { r.Inputs[0].SetNull(0, tensor.NaN) },
 		"an input's parameters": func(r *tensor.Request) { r.Inputs[0].Parameters = tensor.Parameters{"content_type": "np"} },
 		"another input":         func(r *tensor.Request) { r.Inputs = append(r.Inputs, column(1).Inputs[0]) },
@@ -280,6 +280,10 @@ func TestOnlyRequestsOfOneKindAreJoined(t *testing.T) {
 	same.ID, same.Parameters = "other", tensor.Parameters{"binary_data_output": true}
 	same.Inputs[0].Name = "instances"
 	require.Equal(t, kind(base()), kind(same))
+	words, objects := base(), base()
+	words.Inputs[0], objects.Inputs[0] = tensor.FromStrings("x", []string{"a"}, 1), tensor.FromStrings("x", []string{"a"}, 1)
+	words.Text = true
+	require.NotEqual(t, kind(words), kind(objects))
 	named, _ := appendKind(nil, same, false)
 	other, _ := appendKind(nil, base(), false)
 	require.NotEqual(t, named, other, "a model that reads the name")

@@ -30,7 +30,8 @@ func Rows(r *tensor.Request) int {
 func appendKind(to []byte, r *tensor.Request, nameless bool) (kind []byte, ok bool) {
 	nameless = nameless && len(r.Inputs) == 1 && !r.Frame
 	to = appendText(to, r.Method)
-	to = append(to, flags(r.Frame, r.Text, r.ByName))
+	isText := func(t *tensor.Tensor) bool { return t.Type == tensor.Bytes }
+	to = append(to, flags(r.Frame, r.Text && slices.ContainsFunc(r.Inputs, isText), r.ByName && r.Frame))
 	if to, ok = appendParameters(to, r.Parameters); !ok {
 		return to, false
 	}

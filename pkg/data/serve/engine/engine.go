@@ -54,6 +54,18 @@ type Explainer interface {
 	Explain(ctx context.Context, in *tensor.Request, out *tensor.Response) error
 }
 
+// RowWise is a Model that says whether a row's answer depends on that row, the method and the parameters alone: not on the other rows, and
+// not on who asks. Then requests that wait for the model may be joined into one. Models that engines open are so unless they say otherwise;
+// those written in Go are not unless they say so.
+type RowWise interface {
+	RowWise() bool
+}
+
+// Sized is a Model that knows how much memory it takes. Of one that does not, the server measures what its value refers to.
+type Sized interface {
+	SizeBytes() int64
+}
+
 // Metadata is what the artefact tells about itself.
 type Metadata struct {
 	// Platform is the library's name: "sklearn", "xgboost", "lightgbm".

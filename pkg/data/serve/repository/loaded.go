@@ -22,6 +22,8 @@ type Loaded struct {
 	Custom bool
 	// Proba says that the model has the method predict_proba.
 	Proba bool
+	// RowWise says that the rows of several requests may be predicted as one request's.
+	RowWise bool
 	// Attached is what Options.Attach made for the name.
 	Attached any
 
@@ -33,6 +35,10 @@ func newLoaded(src Source, model engine.Model, log *zap.Logger) *Loaded {
 	l := &Loaded{
 		Model: model, Name: src.Name, Version: src.Version, log: log, Custom: src.Model != nil,
 		Proba: slices.Contains(model.Metadata().Methods, "predict_proba"),
+	}
+	l.RowWise = !l.Custom
+	if r, ok := model.(engine.RowWise); ok {
+		l.RowWise = r.RowWise()
 	}
 	l.refs.Store(1)
 	return l
@@ -50,6 +56,12 @@ func (l *Loaded) acquire() bool {
 		}
 	}
 }
+
+// Retain is one more use, which Release ends. The caller has the model.
+func (l *Loaded) Retain() { l.refs.Add(1) }
+
+// Nameless says that the name of a single array means nothing to the model: engines go by shape and type.
+func (l *Loaded) Nameless() bool { return !l.Custom }
 
 // Release ends one use. The last one closes the model.
 func (l *Loaded) Release() {

@@ -81,7 +81,7 @@ func Each(ctx context.Context, m trees.Matrix, predict func(part trees.Matrix, f
 			if errors.Is(err, context.DeadlineExceeded) {
 				return protocol.Errorf(protocol.Deadline, "the deadline passed after %d of %d rows were predicted", from, m.Rows)
 			}
-			return protocol.Wrap(err, protocol.Unavailable, "the client went away after %d of %d rows were predicted", from, m.Rows)
+			return protocol.Wrap(err, protocol.Canceled, "the client went away after %d of %d rows were predicted", from, m.Rows)
 		}
 		if err := predict(m.Part(from, min(from+batch, m.Rows)), from); err != nil {
 			return err

@@ -172,7 +172,7 @@ func TestEveryRowIsInOneBatchUntilTheClientIsGone(t *testing.T) {
 		code protocol.Code
 	}{
 		"to the end":               {},
-		"until the client left":    {end: context.Canceled, code: protocol.Unavailable},
+		"until the client left":    {end: context.Canceled, code: protocol.Canceled},
 		"until the time was over":  {end: context.DeadlineExceeded, code: protocol.Deadline},
 		"until the model says so ": {end: errStop},
 	} {

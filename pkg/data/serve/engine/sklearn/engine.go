@@ -73,7 +73,9 @@ func (e *sklearnEngine) load(r io.Reader, options pickle.Options, threads int) (
 	if err != nil {
 		return nil, err
 	}
-	return newModel(object.Class.String(), est), nil
+	m := newModel(object.Class.String(), est)
+	m.together = l.together
+	return m, nil
 }
 
 // find is the one estimator in a file: the value itself, or in the dict or list that it was saved in.
@@ -129,6 +131,7 @@ func isEstimator(o *pickle.Object) bool {
 type model struct {
 	metadata engine.Metadata
 	est      estimator
+	together bool // a row's answer depends on the other rows of the request
 	calls    sync.Pool
 }
 
@@ -156,6 +159,9 @@ func newModel(class string, est estimator) *model {
 func (m *model) Metadata() engine.Metadata { return m.metadata }
 
 func (m *model) Close() error { return nil }
+
+// RowWise says that rows of several requests may be predicted as one.
+func (m *model) RowWise() bool { return !m.together }
 
 // Predict answers one request.
 func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) (err error) {

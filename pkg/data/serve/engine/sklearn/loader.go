@@ -36,6 +36,7 @@ type loader struct {
 	depth    int
 	spread   int // columns that slices stand for
 	threads  int
+	together bool // an estimator's answer for a row depends on the other rows
 }
 
 // maxNesting bounds estimators inside estimators.

@@ -169,6 +169,7 @@ func buildSVC(a *attrs) (estimator, error) {
 	s.overRest = a.textOr("decision_function_shape", "ovr") != "ovo"
 	s.breakTies = a.flag("break_ties", false)
 	s.batchScale = a.version != (version{}) && !a.version.atLeast(0, 21)
+	a.together = a.together || s.batchScale
 	if probA := a.first("_probA", "probA_"); a.has(probA) {
 		if v := a.vector(probA); len(v) > 0 {
 			s.probA = a.vectorOf(probA, s.pairs)

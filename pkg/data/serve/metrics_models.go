@@ -1,0 +1,61 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kserve-go/kserve-go/pkg/data/serve/batch"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+)
+
+// startCounting makes what counts the waits and the batches of a lane.
+func (l *lane) startCounting() {
+	l.waits = newHistogram(1e-9, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+	l.batchRows = newHistogram(1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+	l.batchRequests = newHistogram(1, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+	l.batch = batch.New[*repository.Loaded](batch.Options{}, func(requests, rows int) {
+		l.batchRequests.observe(int64(requests))
+		l.batchRows.observe(int64(rows))
+	})
+}
+
+// modelCounts tells Prometheus of queues, batches and memory, model by model.
+type modelCounts struct {
+	*metrics
+
+	waits, batchRows, batchRequests *prometheus.Desc
+}
+
+func newModelCounts(m *metrics) *modelCounts {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, []string{"model_name"}, nil)
+	}
+	return &modelCounts{
+		metrics:       m,
+		waits:         desc("kserve_prediction_queue_seconds", "How long predictions waited for their turn and to be joined with others."),
+		batchRows:     desc("kserve_batch_rows", "Rows of one prediction of a model whose requests may be joined."),
+		batchRequests: desc("kserve_batch_requests", "Requests that one prediction of such a model answered."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *modelCounts) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{c.waits, c.batchRows, c.batchRequests} {
+		ch <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *modelCounts) Collect(ch chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, l := range c.lanes {
+		ch <- l.waits.metric(c.waits, name)
+		if l.batch.On() {
+			ch <- l.batchRows.metric(c.batchRows, name)
+			ch <- l.batchRequests.metric(c.batchRequests, name)
+		}
+	}
+}
