@@ -88,6 +88,12 @@ func (c Command) Run(ctx context.Context, args []string) (code int) {
 		defer flush()
 		options.Trace = trace
 	}
+	stop, err := f.edge.open(ctx, &c, &options, f.log)
+	defer stop()
+	if err != nil {
+		log.Error("the model server ends", zap.Error(err))
+		return exitFailed
+	}
 	f.warn(log)
 	switch err := New(options).Run(ctx); {
 	case errors.Is(err, httpserver.ErrCut):

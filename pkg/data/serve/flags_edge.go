@@ -4,13 +4,19 @@
 package serve
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+	"github.com/kserve-go/kserve-go/pkg/telemetry/tracing"
 )
 
 // Flags of this server's own.
@@ -21,13 +27,17 @@ const (
 	flagSecureGRPC = "secure_grpc_server"
 	flagHTTPSocket = "http_socket"
 	flagGRPCSocket = "grpc_socket"
+	flagAccessLog  = "access_log"
+	flagProfiles   = "pprof_address"
 )
 
-// edge is the part of the command line that is about the way in.
+// edge is the part of the command line that is about the way in, and about watching it.
 type edge struct {
 	tls                    httpserver.TLS
 	secureGRPC             strbool
 	httpSocket, grpcSocket string
+	accessLog              strbool
+	accessFormat, profiles string
 }
 
 // fromEnvironment sets the defaults that the environment has.
@@ -44,6 +54,9 @@ func (e *edge) bindFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&e.tls.MinVersion, flagMinTLS, "1.2", "oldest TLS version spoken: 1.2 or 1.3")
 	fs.Var(&e.secureGRPC, flagSecureGRPC, "secure the gRPC port with the same files")
 	fs.StringVar(&e.httpSocket, flagHTTPSocket, "", "path of a Unix socket that serves REST beside the port, in cleartext")
+	fs.Var(&e.accessLog, flagAccessLog, "log a line for each request")
+	fs.StringVar(&e.accessFormat, handoff.FlagAccessLogFormat, "", "any text turns --"+flagAccessLog+" on; the lines have the fields and the format of the log")
+	fs.StringVar(&e.profiles, flagProfiles, "", "serve Go's profiles here: host:port, or a port of the loopback interface")
 	fs.StringVar(&e.grpcSocket, flagGRPCSocket, "", "path of a Unix socket that serves gRPC beside the port, in cleartext")
 }
 
@@ -75,4 +88,41 @@ func (e *edge) apply(o *Options, grpc bool) {
 	if grpc {
 		o.Server.GRPCSocket = httpserver.Endpoint{Addr: e.grpcSocket, Flag: "--" + flagGRPCSocket}
 	}
+}
+
+// open makes what the server writes to and is watched by: the access log, traces, profiles. What cannot be had is an error where a flag asked
+// for it; traces, which others configure for many servers at once, are then left out.
+func (e *edge) open(ctx context.Context, c *Command, o *Options, log telemetry.LogOptions) (func(), error) {
+	var stops []func()
+	stop := func() {
+		for _, f := range slices.Backward(stops) {
+			f()
+		}
+	}
+	if e.accessLog || e.accessFormat != "" {
+		access, flush, err := telemetry.NewBufferedLogger(log, c.Stderr)
+		if err != nil {
+			return stop, err
+		}
+		o.Access = access.Named("access")
+		stops = append(stops, flush)
+	}
+	if e.profiles != "" {
+		_, end, err := httpserver.Profiles(ctx, e.profiles, o.Log)
+		if err != nil {
+			return stop, err
+		}
+		stops = append(stops, end)
+	}
+	tracer, end, err := tracing.Open(ctx, c.Name, c.Getenv, o.Log)
+	if err != nil {
+		o.Log.Error("no traces are made", zap.Error(err))
+	}
+	o.Tracer = tracer
+	return func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		end(last)
+		stop()
+	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -53,14 +54,19 @@ func (s *Server) RegisterGRPC(to *grpc.Server) {
 	reflection.Register(to)
 }
 
-// aroundCall turns a panic into an internal error and counts the answers.
+// aroundCall turns a panic into an internal error, and tells how the call went.
 func (s *Server) aroundCall(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+	began := time.Now()
+	var span trace.Span
+	if s.opts.Tracer != nil {
+		ctx, span = s.traceCall(ctx, info.FullMethod, began)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			s.panicked(p, info.FullMethod)
 			resp, err = nil, status.Error(codes.Internal, "Internal server error")
 		}
-		s.metrics.answered(wireGRPC, int(status.Code(err)))
+		s.called(ctx, info.FullMethod, req, began, span, err)
 	}()
 	return next(ctx, req)
 }
@@ -69,13 +75,18 @@ func (s *Server) aroundCall(ctx context.Context, req any, info *grpc.UnaryServer
 func (s *Server) aroundStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
+	began := time.Now()
+	var span trace.Span
+	if s.opts.Tracer != nil {
+		ctx, span = s.traceCall(ctx, info.FullMethod, began)
+	}
 	defer context.AfterFunc(s.lasting, cancel)()
 	defer func() {
 		if p := recover(); p != nil {
 			s.panicked(p, info.FullMethod)
 			err = status.Error(codes.Internal, "Internal server error")
 		}
-		s.metrics.answered(wireGRPC, int(status.Code(err)))
+		s.called(ctx, info.FullMethod, nil, began, span, err)
 	}()
 	return next(srv, &endingStream{ServerStream: stream, ctx: ctx})
 }

@@ -43,30 +43,24 @@ func NewHandler(opts Options) http.Handler { return New(opts).Handler() }
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	on := wireOther
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(p)
-		}
-		s.panicked(p, r.URL.Path)
-		s.metrics.answered(on, http.StatusInternalServerError)
-		writeJSON(w, http.StatusInternalServerError, []byte(`{"error":"internal error"}`))
-	}()
+	v := visit{s: s, w: w, r: r, began: time.Now()}
+	defer v.end()
 	if !knownMethod(r.Method) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Connection", "close")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte("Invalid HTTP request received."))
-		s.metrics.answered(on, http.StatusBadRequest)
+		v.watch()
+		v.status = noMethod(v.w)
 		return
 	}
-	t := s.target(r)
-	on = t.route.wire()
-	s.metrics.answered(on, s.dispatch(w, r, t))
+	v.target = s.target(r)
+	v.watch()
+	v.status = s.dispatch(v.w, v.r, v.target)
+}
+
+func noMethod(w http.ResponseWriter) int {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write([]byte("Invalid HTTP request received."))
+	return http.StatusBadRequest
 }
 
 func (s *Server) panicked(p any, where string) {

@@ -46,6 +46,7 @@ const codeCount = 600
 type metrics struct {
 	preprocess, postprocess, predict, explain *prometheus.HistogramVec
 
+	red      *red
 	requests [wires][codeCount]atomic.Uint64
 	panics   atomic.Uint64
 
@@ -59,6 +60,7 @@ type metrics struct {
 
 func newMetrics(o Options) *metrics {
 	m := &metrics{opts: o, lanes: map[string]*lane{}, own: map[string]Limits{}}
+	m.red = newRED(func() []repository.Entry { return m.index() })
 	histogram := func(step, help string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "request_" + step + "_seconds",
@@ -70,7 +72,7 @@ func newMetrics(o Options) *metrics {
 	m.postprocess = histogram("postprocess", "post-process")
 	m.predict = histogram("predict", "predict")
 	m.explain = histogram("explain", "explain")
-	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, newCounts(m), newModelCounts(m))
+	o.Registry.MustRegister(m.preprocess, m.postprocess, m.predict, m.explain, m.red, newCounts(m), newModelCounts(m))
 	return m
 }
 

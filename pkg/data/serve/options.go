@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
@@ -74,6 +75,11 @@ type Options struct {
 	Docs bool
 	// Trace gets one line for each prediction with the time each step took. May be nil.
 	Trace *zap.Logger
+
+	// Access gets one line for each request. May be nil.
+	Access *zap.Logger
+	// Tracer makes spans of requests and their steps, below those that callers name by W3C trace context. Nil is no spans, and no cost.
+	Tracer trace.Tracer
 
 	// Log and Registry may be nil: then nothing is logged, and the metrics have a registry of their own.
 	Log      *zap.Logger

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
@@ -40,7 +41,10 @@ func (s *Server) giveBack(m *repository.Loaded, sc *scope) {
 
 // timing is when the steps of one prediction ended.
 type timing struct {
-	began, decoded, predicted, encoded time.Time
+	// entered is when the prediction left the queue; zero when it never did.
+	began, decoded, entered, predicted, encoded time.Time
+	rows                                        int
+	span                                        trace.Span // the request's, where it is traced
 	// own and ownAfter are what a transformer took before and after its call, which are no part of the prediction.
 	own, ownAfter time.Duration
 }
@@ -51,7 +55,15 @@ func (t *timing) steps() (preprocess, predict, postprocess time.Duration) {
 }
 
 // predict is the one path to a model, for every wire: the queue, then the model. The caller has Reset resp.
-func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.Request, resp *tensor.Response, t *timing) error {
+func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.Request, resp *tensor.Response, t *timing) (err error) {
+	if s.opts.Tracer != nil {
+		t.follow(ctx, req)
+		defer func() {
+			if err != nil {
+				s.traceSteps(m, t, err)
+			}
+		}()
+	}
 	if s.opts.Proba && m.Proba && req.Method == "" {
 		req.Method = "predict_proba"
 	}
@@ -63,16 +75,17 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 		return err
 	}
 	began := time.Now()
+	t.entered = began
 	var waited time.Duration
 	defer func() {
 		t.predicted = time.Now()
 		took := t.predicted.Sub(began)
 		l.leave(took)
+		t.entered = began.Add(waited)
 		l.waits.observe(int64(began.Sub(t.decoded) + waited))
 		l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
 		l.predict.Observe((took - waited - t.own - t.ownAfter).Seconds())
 	}()
-	var err error
 	if waited, err = l.compute(ctx, m, req, resp); err != nil {
 		return err
 	}
@@ -89,6 +102,9 @@ func (s *Server) sent(m *repository.Loaded, requestID string, t *timing) {
 	t.encoded = time.Now()
 	preprocess, predict, postprocess := t.steps()
 	m.Attached.(*lane).postprocess.Observe(postprocess.Seconds())
+	if t.span != nil {
+		s.traceSteps(m, t, nil)
+	}
 	if s.opts.Trace == nil {
 		return
 	}

@@ -51,6 +51,11 @@ func (r route) method() string {
 	}
 }
 
+// predicts says that a model is asked to compute.
+func (r route) predicts() bool {
+	return r == routeV1Predict || r == routeV1Explain || r == routeV2Infer
+}
+
 func (r route) wire() wire {
 	switch {
 	case r >= routeV1Models && r <= routeV1Explain:

@@ -1,0 +1,204 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/kserve-go/kserve-go/pkg/data/serve"
+)
+
+const (
+	callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	callersSpan  = "00f067aa0ba902b7"
+	traceparent  = "00-" + callersTrace + "-" + callersSpan + "-01"
+)
+
+func recorder(t *testing.T, options ...sdktrace.TracerProviderOption) (*tracetest.InMemoryExporter, trace.Tracer) {
+	t.Helper()
+	spans := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(append(options, sdktrace.WithSyncer(spans))...)
+	return spans, provider.Tracer("test")
+}
+
+// outline is a request's span and those below it, in the order of their beginnings, with what they say.
+func outline(t *testing.T, spans tracetest.SpanStubs, name string) (root tracetest.SpanStub, below []string) {
+	t.Helper()
+	for _, s := range spans {
+		if s.Name == name {
+			root = s
+		}
+	}
+	require.NotEmpty(t, root.Name, "no span %q in %v", name, spans)
+	for _, s := range spans {
+		if s.Parent.SpanID() == root.SpanContext.SpanID() {
+			require.Equal(t, root.SpanContext.TraceID(), s.SpanContext.TraceID())
+			require.False(t, s.StartTime.Before(root.StartTime))
+			require.False(t, s.EndTime.Before(s.StartTime))
+			require.False(t, s.EndTime.After(root.EndTime))
+			below = append(below, strings.TrimSpace(s.Name+" "+s.Status.Description))
+		}
+	}
+	return root, below
+}
+
+func value(attributes []attribute.KeyValue, key string) any {
+	for _, a := range attributes {
+		if string(a.Key) == key {
+			return a.Value.AsInterface()
+		}
+	}
+	return nil
+}
+
+func TestTracesHaveTheSteps(t *testing.T) {
+	spans, tracer := recorder(t)
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: &sum{word: "sum"}}}, Tracer: tracer})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	client := grpcClient(t, p.GRPCAddr().String())
+	v1, v2 := "POST /v1/models/{model}:predict", "POST /v2/models/{model}/infer"
+	cases := map[string]struct {
+		path, body  string
+		span        string
+		below       []string
+		status      int64
+		model, rows any
+	}{
+		"V1":                 {"/v1/models/m:predict", v1Body, v1, []string{"decode", "queue", "predict", "encode"}, 200, "m", int64(2)},
+		"V2":                 {"/v2/models/m/infer", v2Body, v2, []string{"decode", "queue", "predict", "encode"}, 200, "m", int64(2)},
+		"a caller's mistake": {"/v1/models/m:predict", `{"instances":[1,2]}`, v1, []string{"decode", "queue", "predict expected rows"}, 400, "m", int64(2)},
+		"no JSON":            {"/v1/models/m:predict", `{`, v1, nil, 400, nil, nil},
+		"no such model":      {"/v1/models/nope:predict", v1Body, v1, nil, 404, nil, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			spans.Reset()
+			resp, body := do(t, http.MethodPost, p.url+c.path, c.body, "Content-Type", "application/json", "Traceparent", traceparent)
+			require.Equal(t, int(c.status), resp.StatusCode, body)
+			require.Eventually(t, func() bool { return len(spans.GetSpans()) == len(c.below)+1 }, waitFor, tick)
+			root, below := outline(t, spans.GetSpans(), c.span)
+			require.Equal(t, callersTrace, root.SpanContext.TraceID().String())
+			require.Equal(t, callersSpan, root.Parent.SpanID().String())
+			require.Equal(t, trace.SpanKindServer, root.SpanKind)
+			require.Equal(t, c.below, below)
+			require.Equal(t, c.status, value(root.Attributes, "http.response.status_code"))
+			require.Equal(t, c.model, value(root.Attributes, "kserve.model.name"))
+			for _, s := range spans.GetSpans() {
+				if s.Name == "predict" {
+					require.Equal(t, c.rows, value(s.Attributes, "kserve.rows"))
+				}
+			}
+		})
+	}
+	t.Run("gRPC", func(t *testing.T) {
+		spans.Reset()
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", traceparent)
+		_, err := client.ModelInfer(ctx, inferRequest("m"))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return len(spans.GetSpans()) == 5 }, waitFor, tick)
+		root, below := outline(t, spans.GetSpans(), "/inference.GRPCInferenceService/ModelInfer")
+		require.Equal(t, callersTrace, root.SpanContext.TraceID().String())
+		require.Equal(t, []string{"decode", "queue", "predict", "encode"}, below)
+		require.Equal(t, int64(0), value(root.Attributes, "rpc.grpc.status_code"))
+	})
+	t.Run("what only reports has no span", func(t *testing.T) {
+		spans.Reset()
+		for _, path := range []string{"/", "/metrics", "/v2/health/ready", "/v2/models/m", "/nope"} {
+			do(t, http.MethodGet, p.url+path, "")
+		}
+		require.Empty(t, spans.GetSpans())
+	})
+}
+
+func TestWhatACallerDoesNotSampleIsNotRecorded(t *testing.T) {
+	spans, tracer := recorder(t, sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())))
+	_, url := started(t, "sum", serve.Options{Tracer: tracer})
+	resp, _ := do(t, http.MethodPost, url+"/v1/models/m:predict", v1Body, "Traceparent", strings.TrimSuffix(traceparent, "1")+"0")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Empty(t, spans.GetSpans())
+}
+
+func TestTheAccessLogHasALineForEachRequest(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	_, tracer := recorder(t)
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: &sum{word: "sum"}}}, Access: zap.New(core), Tracer: tracer})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	last := func() map[string]any {
+		require.Eventually(t, func() bool { return logs.Len() == 1 }, waitFor, tick)
+		return logs.TakeAll()[0].ContextMap()
+	}
+	do(t, http.MethodPost, p.url+"/v1/models/m:predict", v1Body, "X-Request-Id", "abc", "Traceparent", traceparent, "User-Agent", "test")
+	line := last()
+	require.Contains(t, line["client"], "127.0.0.1:")
+	require.GreaterOrEqual(t, line["ms"], 0.0)
+	delete(line, "client")
+	delete(line, "ms")
+	require.Equal(t, map[string]any{
+		"protocol": "HTTP/1.1", "method": "POST", "path": "/v1/models/m:predict", "status": int64(200), "received": int64(len(v1Body)),
+		"sent": int64(len(`{"predictions":[3.0,7.0]}`)), "userAgent": "test", "requestId": "abc", "traceId": callersTrace,
+	}, line)
+	do(t, http.MethodGet, p.url+"/nope", "")
+	require.Equal(t, int64(404), last()["status"])
+	do(t, "BREW", p.url+"/", "")
+	require.Equal(t, int64(400), last()["status"])
+
+	_, err := grpcClient(t, p.GRPCAddr().String()).ModelInfer(t.Context(), inferRequest("nope"))
+	require.Error(t, err)
+	line = last()
+	require.Equal(t, "gRPC", line["protocol"])
+	require.Equal(t, "/inference.GRPCInferenceService/ModelInfer", line["method"])
+	require.Equal(t, "NotFound", line["status"])
+}
+
+func TestRequestsAreCountedByModelAndNamesThatClientsMakeUpAreNot(t *testing.T) {
+	p := run(t, serve.Options{Models: []serve.Model{
+		{Name: "m", Model: &sum{word: "sum"}},
+		{Name: "v", Version: "1", Model: &sum{word: "sum"}},
+		{Name: "v", Version: "2", Model: &sum{word: "sum"}},
+	}})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	for i := range 50 {
+		do(t, http.MethodPost, p.url+fmt.Sprintf("/v1/models/made-up-%d:predict", i), v1Body)
+		do(t, http.MethodPost, p.url+fmt.Sprintf("/v2/models/v/versions/%d/infer", 100+i), v2Body, "Content-Type", "application/json")
+	}
+	do(t, http.MethodPost, p.url+"/v1/models/m:predict", v1Body)
+	do(t, http.MethodPost, p.url+"/v1/models/m:predict", "{")
+	do(t, http.MethodPost, p.url+"/v1/models/v:predict", v1Body)
+	do(t, http.MethodPost, p.url+"/v2/models/v/versions/1/infer", v2Body, "Content-Type", "application/json")
+	client := grpcClient(t, p.GRPCAddr().String())
+	_, err := client.ModelInfer(t.Context(), inferRequest("m"))
+	require.NoError(t, err)
+	_, _ = client.ModelInfer(t.Context(), inferRequest("made-up"))
+	counts := func() (counts []string) {
+		_, text := do(t, http.MethodGet, p.url+"/metrics", "")
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(line, "kserve_model_request_seconds_count"); ok {
+				counts = append(counts, strings.TrimSpace(rest))
+			}
+		}
+		return counts
+	}
+	require.Equal(t, []string{
+		`{code="0",model_name="m",model_version="",protocol="grpc"} 1`,
+		`{code="200",model_name="m",model_version="",protocol="v1"} 1`,
+		`{code="200",model_name="v",model_version="1",protocol="v2"} 1`,
+		`{code="200",model_name="v",model_version="2",protocol="v1"} 1`,
+		`{code="400",model_name="m",model_version="",protocol="v1"} 1`,
+		`{code="404",model_name="v",model_version="2",protocol="v2"} 50`,
+	}, counts())
+	require.NoError(t, p.Remove("v"))
+	require.Len(t, counts(), 3, "the series of a model go with it")
+}
