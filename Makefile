@@ -127,9 +127,11 @@ CONTROL_N ?= 1000
 
 .PHONY: bench-control
 bench-control: cluster-binary ## What the control plane costs: benchmarks beside the code, then CONTROL_N InferenceServices of mixed shapes and of one. Results are kept in bin/bench-control-*.json
-	@go test -run '^$$' -bench . -benchmem ./pkg/control/...
 	@mkdir -p $(BIN)
-	@$(WITH_CLUSTER_BINARY) for s in mixed single; do go run ./bench/converge -n $(CONTROL_N) -shape $$s -json $(BIN)/bench-control-$$s.json; done
+	@go test -run '^$$' -bench . -benchmem ./pkg/control/... > $(BIN)/bench-control.txt || { cat $(BIN)/bench-control.txt; exit 1; }
+	@grep '^Benchmark' $(BIN)/bench-control.txt
+	@$(WITH_CLUSTER_BINARY) for s in mixed single; do go run ./bench/converge -n $(CONTROL_N) -shape $$s -json $(BIN)/bench-control-$$s.json || exit 1; done
+	@echo && go run ./bench/converge -summary $(BIN)/bench-control.txt $(BIN)/bench-control-single.json $(BIN)/bench-control-mixed.json
 
 ##@ Change it
 

@@ -7,6 +7,7 @@
 // all those services, single ones are changed, and the time from each change to the controller's last write for it is told.
 //
 //	go run ./bench/converge [-n 500] [-shape single|mixed] [-json FILE]
+//	go run ./bench/converge -summary FILE…
 //
 // Called by: make bench-cluster, make bench-control.
 // Next: pkg/testkit/cluster.
@@ -49,8 +50,14 @@ func main() {
 	flag.StringVar(&o.until, "until", "", "last phase to measure, by the beginning of its name; default: all")
 	flag.StringVar(&o.json, "json", "", "file that gets the measurements too")
 	flag.StringVar(&o.profiles, "profiles", "", "folder that gets a processor profile of the controller from each phase, and of its memory at the end of each")
+	summary := flag.Bool("summary", false, "measure nothing: print the targets from the files that are named, which an earlier -json or `go test -bench` gave")
 	flag.Parse()
-	err := run(ctx, o, os.Stdout, os.Stderr)
+	var err error
+	if *summary {
+		err = summarize(os.Stdout, flag.Args())
+	} else {
+		err = run(ctx, o, os.Stdout, os.Stderr)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "converge:", err)
@@ -98,8 +105,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		}
 	}
 	report := &report{
-		Shape: o.shape, About: looks.about, Services: o.n, Created: b.created, Objects: b.objects, Components: b.components, Phases: phases, Change: b.latencies,
+		Shape: o.shape, About: looks.about, Services: o.n, Created: b.created, Objects: b.objects, Components: b.components, Routed: b.routed, Phases: phases, Change: b.latencies,
 	}
+	report.Targets = report.targets()
 	if err := report.print(out); err != nil {
 		return err
 	}

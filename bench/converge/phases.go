@@ -38,7 +38,9 @@ type bench struct {
 	// objects are those that the services have when they are ready, components the workloads among them. created are the objects after
 	// the first phase, before anything is ready.
 	created, objects, components int
-	latencies                    *latencies
+	// routed are the services with HTTPRoutes.
+	routed    int
+	latencies *latencies
 }
 
 // step is one thing that is measured.
@@ -72,6 +74,7 @@ const (
 	phaseResync  = "resync: the operator's settings are written again"
 	phaseRestart = "restart of the controller"
 	phaseTouch   = "touch: an annotation that no object carries, on every service"
+	phaseLabel   = "label that pods carry, on every service"
 )
 
 func (b *bench) phases() []step {
@@ -81,7 +84,7 @@ func (b *bench) phases() []step {
 		{phaseResync, b.touchSettings, nil},
 		{phaseRestart, b.cluster.Controller.Restart, nil},
 		{phaseTouch, b.touch, nil},
-		{"label that pods carry, on every service", b.label, nil},
+		{phaseLabel, b.label, nil},
 		{"another model in every service", b.change, b.allReady},
 		{"another model in one service after the other", b.changeSome, b.allReady},
 		{"delete", b.delete, func(context.Context) (bool, error) { return b.count("InferenceService") == 0, nil }},
@@ -194,6 +197,9 @@ func (b *bench) allReady(ctx context.Context) (bool, error) {
 		}
 	}
 	b.objects, b.components = b.made(), b.count("Deployment")
+	if b.count("HTTPRoute") > 0 {
+		b.routed = b.options.n
+	}
 	return len(list.Items) == b.options.n, nil
 }
 

@@ -88,7 +88,11 @@ func (g *Gatherer) Children(ctx context.Context, namespace string, owner types.U
 			return nil, fmt.Errorf("list %s: %w", kind.CRD, err)
 		}
 		for i := range list.Items {
-			children.Add(&list.Items[i])
+			whole, err := Unpack(&list.Items[i])
+			if err != nil {
+				return nil, err
+			}
+			children.Add(whole)
 		}
 	}
 	return children, nil

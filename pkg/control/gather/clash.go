@@ -42,7 +42,11 @@ func WaysOf(o client.Object) []string {
 			}
 		}
 	case *unstructured.Unstructured:
-		spec, _ := o.Object["spec"].(map[string]any)
+		whole, err := Unpack(o)
+		if err != nil {
+			return nil
+		}
+		spec, _ := whole.Object["spec"].(map[string]any)
 		hosts, _ := spec["hostnames"].([]any)
 		rules, _ := spec["rules"].([]any)
 		for _, rule := range rules {

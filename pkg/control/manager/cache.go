@@ -35,10 +35,11 @@ func cacheOptions(namespace string, some []string) cache.Options {
 		}
 		only[name] = cache.Config{}
 	}
-	ours := cache.ByObject{Label: hasLabel(serving.LabelInferenceService), Transform: keepOurs}
-	bare := cache.ByObject{Transform: withoutManagers}
+	s := &shared{}
+	ours := cache.ByObject{Label: hasLabel(serving.LabelInferenceService), Transform: s.after(keepOurs)}
+	bare := cache.ByObject{Transform: s.after(withoutManagers)}
 	return cache.Options{
-		DefaultTransform:  keepOurs,
+		DefaultTransform:  s.after(keepOurs),
 		DefaultNamespaces: only,
 		// What is not watched on purpose is an error, not another watch.
 		ReaderFailOnMissingInformer: true,
@@ -51,8 +52,8 @@ func cacheOptions(namespace string, some []string) cache.Options {
 			&corev1.Service{}:                          ours,
 			&autoscalingv2.HorizontalPodAutoscaler{}:   ours,
 			// Ingresses and the optional kinds carry the labels of their service or none: what is not ours is kept as a name only.
-			&networkingv1.Ingress{}: {Transform: keepOurs},
-			&corev1.Pod{}:           {Label: hasLabel(serving.LabelInferenceService), Transform: keepStatus},
+			&networkingv1.Ingress{}: {Transform: s.after(keepOurs)},
+			&corev1.Pod{}:           {Label: hasLabel(serving.LabelInferenceService), Transform: s.after(keepStatus)},
 			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: {
 				FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, settings.ConfigMapName),
 			}}, Transform: withoutManagers},
