@@ -4,18 +4,12 @@
 package manifest
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
 	sigsjson "sigs.k8s.io/json"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/mistyped"
 	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
 
@@ -36,10 +30,13 @@ func (o *Object) decodeStrict(raw []byte, fresh func() any) []Fault {
 			o.Value = value
 			break
 		}
-		path, message := mistype(raw, err, fresh)
+		path, message := mistyped.Find(raw, err, func(raw []byte) error {
+			_, err := sigsjson.UnmarshalStrict(raw, fresh())
+			return err
+		})
 		faults = append(faults, o.Fault(path, message))
 		// Look for further faults in what is left without the wrong value.
-		rest, removed := without(raw, SplitPath(path))
+		rest, removed := mistyped.Without(raw, SplitPath(path))
 		if path == "" || !removed {
 			break
 		}
@@ -60,204 +57,4 @@ func (o *Object) strictFault(err error, value any) Fault {
 		return o.Fault(path, "given twice; keep one of the two")
 	}
 	return o.Fault(path, "unknown field"+spelling.Field(reflect.TypeOf(value), SplitPath(path)))
-}
-
-// mistype finds the path of the value that cannot be decoded and says what is wrong with it.
-func mistype(raw []byte, err error, fresh func() any) (path, message string) {
-	var tree any
-	if json.Unmarshal(raw, &tree) != nil {
-		return "", err.Error()
-	}
-	// The decoder's own path leaves indexes out and types with a decoder of their own tell none: the culprit is the value that
-	// alone, with nothing beside it, still gives this error.
-	probe := decodeTree(raw)
-	keys := culprit(probe, func() bool {
-		rest, encodeErr := json.Marshal(probe)
-		if encodeErr != nil {
-			return false
-		}
-		_, e := sigsjson.UnmarshalStrict(rest, fresh())
-		return e != nil && e.Error() == err.Error()
-	})
-	path = joinPath(tree, keys)
-	got := at(tree, keys)
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) && te.Type != nil {
-		message = fmt.Sprintf("%s is expected, got %s", goKind(te.Type), show(got))
-		if _, isBool := got.(bool); isBool && te.Type.Kind() == reflect.String {
-			message += "; put it in quotes: YAML reads y, yes, on and true as true, n, no, off and false as false"
-		} else if _, isNumber := got.(float64); isNumber && te.Type.Kind() == reflect.String {
-			message += "; put it in quotes"
-		}
-		return path, message
-	}
-	if m := err.Error(); strings.Contains(m, "quantities must match") {
-		return path, fmt.Sprintf(`%s is no quantity; write for example 500m, 2 or 1Gi`, show(got))
-	}
-	return path, fmt.Sprintf("%s: %s", show(got), strings.TrimPrefix(err.Error(), "json: "))
-}
-
-// culprit descends from v to the deepest value that gives the error when all beside its path is hidden. It halves what is in question,
-// so that a long list costs few decodings; what is beside the path stays hidden in v.
-func culprit(v any, fails func() bool) (path []string) {
-	for {
-		names, hide, back := children(v)
-		each := func(do func(int), from, to int) {
-			for i := from; i < to; i++ {
-				do(i)
-			}
-		}
-		low, high := 0, len(names)
-		each(hide, low, high)
-		if high == 0 || fails() {
-			return path // it is about v itself
-		}
-		for high-low > 1 {
-			middle := (low + high) / 2
-			each(back, low, middle)
-			inFirst := fails()
-			each(hide, low, middle)
-			if inFirst {
-				high = middle
-			} else {
-				low = middle
-			}
-		}
-		back(low)
-		if !fails() {
-			return path // it takes two
-		}
-		path = append(path, names[low])
-		v = at(v, names[low:low+1])
-	}
-}
-
-// children lists what is in v, with the means to hide each and to bring it back. A hidden element of a list is null: the others keep
-// their index.
-func children(v any) (names []string, hide, back func(int)) {
-	switch v := v.(type) {
-	case map[string]any:
-		names, saved := slices.Sorted(maps.Keys(v)), maps.Clone(v)
-		return names, func(i int) { delete(v, names[i]) }, func(i int) { v[names[i]] = saved[names[i]] }
-	case []any:
-		saved := slices.Clone(v)
-		for i := range v {
-			names = append(names, strconv.Itoa(i))
-		}
-		return names, func(i int) { v[i] = nil }, func(i int) { v[i] = saved[i] }
-	}
-	return nil, nil, nil
-}
-
-// decodeTree reads JSON with numbers as they are written.
-func decodeTree(raw []byte) (tree any) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&tree) != nil {
-		return nil
-	}
-	return tree
-}
-
-func at(v any, keys []string) any {
-	for _, k := range keys {
-		switch c := v.(type) {
-		case map[string]any:
-			v = c[k]
-		case []any:
-			i, err := strconv.Atoi(k)
-			if err != nil || i < 0 || i >= len(c) {
-				return nil
-			}
-			v = c[i]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
-// without is raw with the value at keys left out; an element of a list becomes null, so that the others keep their index.
-func without(raw []byte, keys []string) ([]byte, bool) {
-	if len(keys) == 0 {
-		return raw, false
-	}
-	tree := decodeTree(raw)
-	last := keys[len(keys)-1]
-	switch c := at(tree, keys[:len(keys)-1]).(type) {
-	case map[string]any:
-		if _, ok := c[last]; !ok {
-			return raw, false
-		}
-		delete(c, last)
-	case []any:
-		i, err := strconv.Atoi(last)
-		if err != nil || i < 0 || i >= len(c) {
-			return raw, false
-		}
-		c[i] = nil
-	default:
-		return raw, false
-	}
-	out, err := json.Marshal(tree)
-	return out, err == nil
-}
-
-// joinPath writes keys the way Kubernetes does.
-func joinPath(tree any, keys []string) string {
-	var b strings.Builder
-	for i, k := range keys {
-		_, inList := at(tree, keys[:i]).([]any)
-		switch {
-		case inList || strings.ContainsAny(k, "./[]"):
-			b.WriteString("[" + k + "]")
-		case i > 0:
-			b.WriteString("." + k)
-		default:
-			b.WriteString(k)
-		}
-	}
-	return b.String()
-}
-
-func goKind(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return "a whole number"
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "a whole number, not negative,"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	case reflect.String:
-		return "a text"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	default:
-		return "an object with fields"
-	}
-}
-
-func show(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "nothing"
-	case map[string]any:
-		return "an object with fields"
-	case []any:
-		return "a list"
-	case string:
-		if len(v) > 40 {
-			v = v[:37] + "..."
-		}
-		return fmt.Sprintf("the text %q (quoted values are texts)", v)
-	case float64:
-		return "the number " + strconv.FormatFloat(v, 'g', -1, 64)
-	default:
-		return fmt.Sprint(v)
-	}
 }

@@ -41,6 +41,7 @@ const (
 	PathGraph           = "/validate-serving-kserve-io-v1alpha1-inferencegraph"
 	PathClusterRuntime  = "/validate-serving-kserve-io-v1alpha1-clusterservingruntime"
 	PathRuntime         = "/validate-serving-kserve-io-v1alpha1-servingruntime"
+	PathStorage         = "/validate-serving-kserve-io-v1alpha1-clusterstoragecontainer"
 )
 
 // Limits of the server. An API server waits for an answer for 30 s at most.
@@ -129,6 +130,7 @@ func (w *webhook) routes(c client.Client, m *metrics) {
 		{PathGraph, "inferencegraphs", judge.Graph()},
 		{PathClusterRuntime, "clusterservingruntimes", judge.ClusterRuntime()},
 		{PathRuntime, "servingruntimes", judge.Runtime()},
+		{PathStorage, "clusterstoragecontainers", judge.StorageContainer()},
 	} {
 		w.mux.Handle(route.path, &review.Endpoint{
 			Handle: route.handle, Budget: budget, Observe: m.observer(route.name), Failure: w.failure(route.name),

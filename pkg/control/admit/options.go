@@ -50,7 +50,7 @@ const configuration = "inferenceservice.serving.kserve.io"
 func validatingConfigurations() []string {
 	return []string{
 		configuration, "trainedmodel.serving.kserve.io", "inferencegraph.serving.kserve.io",
-		"clusterservingruntime.serving.kserve.io", "servingruntime.serving.kserve.io",
+		"clusterservingruntime.serving.kserve.io", "servingruntime.serving.kserve.io", "clusterstoragecontainer.serving.kserve.io",
 	}
 }
 

@@ -75,6 +75,10 @@ func (c *controllers) takeSettings(cm *corev1.ConfigMap) bool {
 	if changed {
 		c.metrics.loaded.Inc()
 		c.log.Info("settings read", zap.String("resourceVersion", cm.ResourceVersion))
+		if text := good.Unread(); text != "" {
+			c.log.Warn("the operator's ConfigMap holds what nobody reads", zap.String("what", text))
+			c.events.Event(cm, corev1.EventTypeWarning, settings.EventOdd, text)
+		}
 	}
 	return changed
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -34,7 +35,8 @@ func (e *FaultsError) Error() string {
 }
 
 // Parse reads the data of the ConfigMap. A key that is absent keeps the value of Defaults, except those whose absence has a meaning of its own
-// (security: tokens are not mounted; inferenceService, metricsAggregator, service, multiNode, autoscaler: nothing is set). Unknown keys are ignored.
+// (security: tokens are not mounted; inferenceService, metricsAggregator, service, multiNode, autoscaler: nothing is set). Unknown keys are ignored
+// and told in Odd.
 // The error is a *FaultsError with all faults; the Settings are then not to be used.
 func Parse(data map[string]string) (*Settings, error) {
 	d := decoder{data: data}
@@ -58,6 +60,7 @@ func Parse(data map[string]string) (*Settings, error) {
 	section(&d, "opentelemetryCollector", &s.OpenTelemetry)
 	section(&d, "autoscaler", &s.Autoscaler)
 	section(&d, "canaryAnalysis", &s.CanaryAnalysis)
+	s.Odd = d.oddities()
 	s.fillIn()
 	c := checker{broken: d.broken()}
 	c.check(s)
@@ -104,7 +107,9 @@ func (s *Settings) fillIn() {
 
 type decoder struct {
 	data   map[string]string
+	known  []string
 	faults []Fault
+	odd    []Fault
 }
 
 func (d *decoder) fault(key, path, format string, args ...any) {
@@ -122,6 +127,7 @@ func (d *decoder) broken() map[string]bool {
 
 // section decodes one key. A field of a wrong type is a fault and is left out, so that the others are still looked at.
 func section[T any](d *decoder, key string, into *T) {
+	d.known = append(d.known, key)
 	text, ok := d.data[key]
 	if !ok {
 		return
@@ -136,6 +142,7 @@ func section[T any](d *decoder, key string, into *T) {
 		d.fault(key, "$", "must be a JSON object, is %s", kindOf(doc))
 		return
 	}
+	d.unknown(key, text, reflect.TypeFor[T]())
 	for {
 		body, err := json.Marshal(fields)
 		if err != nil {

@@ -23,6 +23,9 @@ const (
 	MetricValid  = "kserve_settings_valid"
 )
 
+// EventOdd is the reason of an event on a ConfigMap that can be used and holds what nobody reads.
+const EventOdd = "UnknownSettings"
+
 // Settings is everything the operator can set. Treat it as immutable: it is shared between reconciles.
 type Settings struct {
 	Explainers        Explainers
@@ -45,6 +48,8 @@ type Settings struct {
 	CanaryAnalysis    CanaryAnalysis
 	ClusterDomain     string // not in the ConfigMap: the DNS suffix of the cluster, "cluster.local" unless the caller sets it
 	OperatorNamespace string // not in the ConfigMap: where the controller runs, "kserve" unless the caller sets it
+	// Odd is what the ConfigMap holds and nobody reads, with what was probably meant; no fault.
+	Odd []Fault `json:"-"`
 }
 
 // Explainers holds the image of each built-in explainer.

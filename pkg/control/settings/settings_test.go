@@ -4,6 +4,7 @@
 package settings_test
 
 import (
+	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
@@ -197,4 +198,58 @@ func TestSettingsThatNoObjectCouldBeMadeWith(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 		})
 	}
+}
+
+func TestWhatNobodyReadsIsTold(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		key, text, path, says string
+	}{
+		"a slip in a field of our own":      {"canaryAnalysis", `{"prometheusAdress": "http://p"}`, "$.prometheusAdress", `did you mean "prometheusAddress"?`},
+		"a field that is none":              {"canaryAnalysis", `{"interval": 5}`, "$.interval", "known here: bearerTokenFile"},
+		"a slip inside":                     {"credentials", `{"s3": {"s3Endpont": "e"}}`, "$.s3.s3Endpont", `did you mean "s3Endpoint"?`},
+		"a field of a section that is read": {"ingress", `{"ingressGateway": "a/b", "enableGatewayAPIs": true}`, "$.enableGatewayAPIs", `did you mean "enableGatewayApi"?`},
+		"a slip in a section's name":        {"canary-analysis", `{}`, "$", "did you mean canaryAnalysis?"},
+		"a section with other ends":         {"canaryAnalyses", `{}`, "$", "did you mean canaryAnalysis?"},
+		"other case is read":                {"canaryAnalysis", `{"TimeoutSeconds": 5}`, "", ""},
+		"a section of somebody else":        {"_example", `{}`, "", ""},
+		"a whole other section":             {"tracing", `not even JSON`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := settings.Parse(map[string]string{test.key: test.text})
+			require.NoError(t, err)
+			if test.says == "" {
+				require.Empty(t, s.Odd)
+				return
+			}
+			require.Len(t, s.Odd, 1)
+			require.Equal(t, test.key, s.Odd[0].Key)
+			require.Equal(t, test.path, s.Odd[0].Path)
+			require.Contains(t, s.Odd[0].Problem, "has no effect")
+			require.Contains(t, s.Odd[0].Problem, test.says)
+		})
+	}
+	every := shipped(t)
+	s, err := settings.Parse(every)
+	require.NoError(t, err)
+	require.Empty(t, s.Odd, "what is shipped is read")
+	sections := []string{
+		"explainers", "storageInitializer", "credentials", "ingress", "logger", "batcher", "agent", "router", "deploy", "metricsAggregator",
+		"localModel", "security", "inferenceService", "service", "multiNode", "opentelemetryCollector", "autoscaler", "canaryAnalysis",
+	}
+	for _, key := range sections {
+		section := map[string]any{}
+		if text, ok := every[key]; ok {
+			require.NoError(t, json.Unmarshal([]byte(text), &section))
+		}
+		section["whollyUnlikeAnything"] = 1
+		text, err := json.Marshal(section)
+		require.NoError(t, err)
+		every[key] = string(text)
+	}
+	s, err = settings.Parse(every)
+	require.NoError(t, err)
+	require.Len(t, s.Odd, len(sections), "each section is looked through")
+	require.Contains(t, s.Unread(), "canaryAnalysis $.whollyUnlikeAnything: is not known and has no effect")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	"github.com/kserve-go/kserve-go/pkg/apis/serving/podrules"
 )
 
 // trainedModelSchemes are what the agent of a multi-model server can pull from.
@@ -87,5 +88,11 @@ func (c *ClusterStorageContainer) Validate() field.ErrorList {
 	if t := c.Spec.WorkloadType; t != "" && !slices.Contains(types, t) {
 		faults = append(faults, field.NotSupported(spec.Child("workloadType"), t, types))
 	}
-	return append(faults, serving.ValidateEnv(spec.Child("container", "env"), c.Spec.Container.Env)...)
+	faults = append(faults, serving.ValidateEnv(spec.Child("container", "env"), c.Spec.Container.Env)...)
+	return append(faults, podrules.Container(spec.Child("container"), &c.Spec.Container)...)
+}
+
+// ValidateUpdate returns what is wrong with a change of a storage container. Faults that the stored one has too are warnings.
+func (c *ClusterStorageContainer) ValidateUpdate(old *ClusterStorageContainer) (field.ErrorList, []serving.Warning) {
+	return serving.Ratchet(c.Validate(), old.Validate())
 }

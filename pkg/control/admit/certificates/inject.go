@@ -24,7 +24,7 @@ import (
 const cainjectorPrefix = "cert-manager.io/inject-ca-from"
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=inferenceservice.serving.kserve.io,verbs=list;watch;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=inferenceservice.serving.kserve.io;trainedmodel.serving.kserve.io;inferencegraph.serving.kserve.io;clusterservingruntime.serving.kserve.io;servingruntime.serving.kserve.io,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=inferenceservice.serving.kserve.io;trainedmodel.serving.kserve.io;inferencegraph.serving.kserve.io;clusterservingruntime.serving.kserve.io;servingruntime.serving.kserve.io;clusterstoragecontainer.serving.kserve.io,verbs=list;watch;patch
 
 // inject tells every configuration whom to trust and, for a webhook outside the cluster, where it is.
 func (k *Keeper) inject(ctx context.Context, m *material) error {

@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/mistyped"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
@@ -358,9 +359,27 @@ func Object(raw []byte, into any) error {
 		return errors.New("the request has no object")
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, into); err != nil {
-		return fmt.Errorf("read the object: %w", err)
+		return unreadable(raw, err, into)
 	}
 	return nil
+}
+
+// maxSearched bounds the object in which the value that cannot be read is looked for: the search decodes it many times.
+const maxSearched = 256 << 10
+
+// unreadable says which value cannot be read, and what is expected there.
+func unreadable(raw []byte, err error, into any) error {
+	kind := reflect.TypeOf(into)
+	if len(raw) > maxSearched || kind.Kind() != reflect.Pointer {
+		return fmt.Errorf("read the object: %w", err)
+	}
+	path, message := mistyped.Find(raw, err, func(raw []byte) error {
+		return kjson.UnmarshalCaseSensitivePreserveInts(raw, reflect.New(kind.Elem()).Interface())
+	})
+	if path == "" {
+		return fmt.Errorf("read the object: %s", message)
+	}
+	return fmt.Errorf("%s: %s", path, message)
 }
 
 // StrictObject reads the object of a request as Object does, and names the fields that its kind does not have. The API server drops
@@ -371,7 +390,7 @@ func StrictObject(raw []byte, into any) (unknown []error, err error) {
 	}
 	unknown, err = kjson.UnmarshalStrict(raw, into)
 	if err != nil {
-		return nil, fmt.Errorf("read the object: %w", err)
+		return nil, unreadable(raw, err, into)
 	}
 	return unknown, nil
 }

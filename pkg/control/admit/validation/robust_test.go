@@ -75,9 +75,9 @@ func hostile() map[string]struct{ object, says string } {
 		"numbers beyond all":                  {service("", "", `,"minReplicas":99999999999999999999`, ""), "number"},
 		"a number with a fraction":            {service("", "", `,"minReplicas":1.5`, ""), "number"},
 		"canaries whose sum is beyond 2^31":   {service(`,"annotations":{"serving.kserve.io/deploymentMode":"Standard"}`, "", "", `,"canary":[`+many(3, `{"trafficPercent":2147483647,"predictor":{"name":"v%d","model":{"modelFormat":{"name":"a"}}}}`)+`]`), "6442450941"},
-		"a quantity that is none":             {service("", `,"resources":{"limits":{"cpu":"much"}}`, "", ""), "quantities"},
+		"a quantity that is none":             {service("", `,"resources":{"limits":{"cpu":"much"}}`, "", ""), "spec.predictor.model.resources.limits.cpu: the text \"much\" (quoted values are texts) is no quantity; write for example 500m, 2 or 1Gi"},
 		"metrics without anything":            {service(`,"annotations":{"serving.kserve.io/deploymentMode":"Standard","serving.kserve.io/autoscalerClass":"keda"}`, "", `,"autoScaling":{"metrics":[{},{},{"type":"Resource"},{"type":"External"},{"type":"PodMetric"}]}`, ""), "set podmetric"},
-		"a predictor that is a list":          {`{"metadata":{"name":"a"},"spec":{"predictor":[]}}`, "cannot unmarshal"},
+		"a predictor that is a list":          {`{"metadata":{"name":"a"},"spec":{"predictor":[]}}`, "spec.predictor: an object with fields is expected, got a list"},
 		"a name of nothing but its longest":   {strings.Replace(service("", "", "", ""), `"name":"a"`, `"name":"`+strings.Repeat("a", 253)+`"`, 1), "limit is 63"},
 		"an annotation key with a path in it": {service(`,"annotations":{"serving.kserve.io/stop/../../x":"true","/":"","//":"a","serving.kserve.io/":"b"}`, "", "", ""), ""},
 	}

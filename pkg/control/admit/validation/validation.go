@@ -185,3 +185,13 @@ func (v *Validator) TrainedModel() review.Handler {
 		return now.Validate(), nil, nil
 	})
 }
+
+// StorageContainer answers for ClusterStorageContainers.
+func (v *Validator) StorageContainer() review.Handler {
+	return kindOf(servingv1alpha1.ClusterStorageContainerKind, func(_ context.Context, now, old *servingv1alpha1.ClusterStorageContainer) (field.ErrorList, []serving.Warning, error) {
+		if old != nil {
+			return judged(now.ValidateUpdate(old))
+		}
+		return now.Validate(), nil, nil
+	})
+}

@@ -123,6 +123,10 @@ func TestAnswers(t *testing.T) {
 		"a right model":                            {v.TrainedModel(), tm, "", "", ""},
 		"a model whose memory changes":             {v.TrainedModel(), tm[:len(tm)-6] + "2Gi}}", tm, "from 1Gi", ""},
 		"a model that is being deleted":            {v.TrainedModel(), deleted, tm, "", ""},
+		"a right storage container":                {v.StorageContainer(), csc("s3://", "i"), "", "", ""},
+		"a regular expression that is none":        {v.StorageContainer(), csc("", "i")[:len(csc("", "i"))-len(`"prefix":""}]}}`)] + `"regex":"("}]}}`, "", "spec.supportedUriFormats[0].regex", ""},
+		"a container that pulls some other way":    {v.StorageContainer(), csc("s3://", `i","imagePullPolicy":"Never mind`), "", "spec.container.imagePullPolicy", ""},
+		"an old fault of a storage container":      {v.StorageContainer(), csc("", "j"), csc("", "i"), "", "one of prefix and regex"},
 		"a graph that is being deleted":            {v.Graph(), deleted, deleted, "", ""},
 		"a runtime that is being deleted":          {v.Runtime(), deleted, deleted, "", ""},
 		"a cluster's runtime that is being delete": {v.ClusterRuntime(), deleted, deleted, "", ""},
@@ -150,7 +154,7 @@ func TestDeletionIsNeverRefused(t *testing.T) {
 	t.Parallel()
 	v := validator(live(t, errors.New("down")))
 	v.Settings = func() (*settings.Settings, error) { return nil, errors.New("none") }
-	for _, h := range []review.Handler{v.Service(), v.Runtime(), v.ClusterRuntime(), v.Graph(), v.TrainedModel()} {
+	for _, h := range []review.Handler{v.Service(), v.Runtime(), v.ClusterRuntime(), v.Graph(), v.TrainedModel(), v.StorageContainer()} {
 		require.Equal(t, review.Allowed(), h(context.Background(), &admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Delete}))
 		require.Equal(t, review.Allowed(), h(context.Background(), &admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Update, SubResource: "status"}))
 	}
@@ -209,7 +213,7 @@ func FuzzObjects(f *testing.F) {
 		f.Add(raw(f, seed).Raw, raw(f, seed).Raw)
 	}
 	v := validator(live(f, nil))
-	handlers := []review.Handler{v.Service(), v.Runtime(), v.ClusterRuntime(), v.Graph(), v.TrainedModel()}
+	handlers := []review.Handler{v.Service(), v.Runtime(), v.ClusterRuntime(), v.Graph(), v.TrainedModel(), v.StorageContainer()}
 	f.Fuzz(func(t *testing.T, object, old []byte) {
 		for _, h := range handlers {
 			for _, operation := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update} {
@@ -233,4 +237,9 @@ func BenchmarkService(b *testing.B) {
 			b.Fatal(a.Refusal)
 		}
 	}
+}
+
+// csc is a ClusterStorageContainer of one prefix and image.
+func csc(prefix, image string) string {
+	return `{"metadata":{"name":"c"},"spec":{"container":{"name":"c","image":"` + image + `"},"supportedUriFormats":[{"prefix":"` + prefix + `"}]}}`
 }
