@@ -20,6 +20,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -156,7 +157,15 @@ func (w *world) list(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	if items, seen := w.lists[key]; seen {
 		return items, items != nil, nil
 	}
-	list, err := w.resource(gvk, namespace).List(ctx, metav1.ListOptions{})
+	items = []unstructured.Unstructured{} // never nil
+	err = live.Each(ctx, w.resource(gvk, namespace), metav1.ListOptions{}, func(u *unstructured.Unstructured) error {
+		if ref := metav1.GetControllerOfNoCopy(u); ref != nil && ref.Kind == servingv1beta1.InferenceServiceKind {
+			available, _, _ := unstructured.NestedInt64(u.Object, "status", "availableReplicas") // what is not there is 0
+			u.Object["status"] = map[string]any{"availableReplicas": available}                  // all that is asked for
+			items = append(items, *u)
+		}
+		return nil
+	})
 	switch {
 	case apierrors.IsNotFound(err):
 		w.lists[key] = nil
@@ -164,9 +173,13 @@ func (w *world) list(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	case err != nil:
 		return nil, false, fmt.Errorf("list %s: %w", gvk.Kind, err)
 	}
-	items = append([]unstructured.Unstructured{}, list.Items...) // never nil
 	w.lists[key] = items
 	return items, true, nil
+}
+
+// forget drops what another namespace holds: services come sorted, so that it is not asked for again.
+func (w *world) forget(namespace string) {
+	maps.DeleteFunc(w.lists, func(k listKey, _ []unstructured.Unstructured) bool { return k.namespace != namespace })
 }
 
 func (w *world) resource(gvk schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {

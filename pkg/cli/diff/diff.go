@@ -4,7 +4,7 @@
 // Package diff compares the objects that InferenceServices have in a cluster with what this version would make of them, and writes nothing.
 //
 // Called by: cli.
-// Next: cli/offline, which plans from what is read; the API server, which is asked what each object would become.
+// Next: cli/online, which reads; cli/offline, which plans from that; the API server, which is asked what each object would become.
 package diff
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/online"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 )
 
@@ -57,8 +58,8 @@ without names, the services of the files are compared; without -f, all of the na
 	o.BindFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.All, "all-namespaces", "A", false, "the services of every namespace")
 	cmd.Flags().StringSliceVarP(&o.Files, "filename", "f", nil, `YAML or JSON file, folder of such files, or "-" for stdin; may be repeated`)
-	cmd.Flags().StringVar(&o.System, "system-namespace", "kserve", "namespace of the operator's ConfigMap")
-	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "end with 1 when there is a difference")
+	cmd.Flags().StringVar(&o.System, "system-namespace", online.SystemNamespace, "namespace of the operator's ConfigMap")
+	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "end with 1 when there is a difference, and only then; what cannot be compared ends with 5")
 	cmd.Flags().VarP(&o.Output, "output", "o", "how to print it")
 	return cmd
 }
@@ -108,19 +109,23 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	if err != nil {
 		return err
 	}
+	config.Timeout = live.AnswerTimeout
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return exit.Errorf(exit.Usage, "make a client: %w", err)
 	}
 	w, err := read(ctx, client, o, namespace, streams)
 	if err != nil {
-		return err
+		return o.cannot(err)
 	}
 	screen := newPrinter(streams.Out, o.Output)
-	for _, s := range w.services {
+	for i, s := range w.services {
+		w.progress.show("%d of %d compared", i, len(w.services))
+		w.forget(s.Object.Namespace)
 		found, err := w.compare(ctx, s)
+		w.progress.clear()
 		if err != nil {
-			return asked(fmt.Errorf("compare %s/%s: %w", s.Object.Namespace, s.Object.Name, err))
+			return o.cannot(online.Error(fmt.Errorf("compare %s/%s, with %d of %d compared before: %w", s.Object.Namespace, s.Object.Name, i, len(w.services), err)))
 		}
 		if err := screen.service(found); err != nil {
 			return err
@@ -136,6 +141,14 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 		return exit.Silent(exit.Failed)
 	}
 	return nil
+}
+
+// cannot is how comparing ends that could not be done. Where 1 means a difference it means nothing else.
+func (o *Options) cannot(err error) error {
+	if o.ExitCode && exit.Code(err) == exit.Failed {
+		return exit.Errorf(exit.Unreachable, "%w", err)
+	}
+	return err
 }
 
 // name of a service for a person.

@@ -7,63 +7,38 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/dynamic"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
 )
 
-// asks counts what an API server was asked.
-type asks struct {
-	mu    sync.Mutex
-	lists map[string]int
+// cluster has services and a runtime and nothing else, and takes no writes. A real API server does not refuse at will and does not tell what it
+// was asked; test/apiserver has one.
+func cluster(t *testing.T, services int, more ...string) *fakeapi.Server {
+	t.Helper()
+	api := fakeapi.New(t, more...)
+	for i := range services {
+		api.Put(service(fmt.Sprintf("m%03d", i), ""))
+	}
+	api.Put(`{apiVersion: serving.kserve.io/v1alpha1, kind: ClusterServingRuntime, metadata: {name: sk},
+		spec: {supportedModelFormats: [{name: sklearn, autoSelect: true}], containers: [{name: kserve-container, image: i}]}}`)
+	return api
 }
 
-// cluster answers as an API server would that has services and nothing else; status is what it answers to writes and to the paths of deny. It is a
-// stand-in, for a real one does not refuse at will and does not tell what it was asked; test/apiserver has the real one.
-func cluster(t *testing.T, services int, status int, deny string) (kubeconfig string, a *asks) {
-	t.Helper()
-	a = &asks{lists: map[string]int{}}
-	items := make([]string, 0, services)
-	for i := range services {
-		items = append(items, fmt.Sprintf(`{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "m%d", "namespace": "team", "uid": "u%d",
-			"annotations": {"serving.kserve.io/deploymentMode": "Standard"}}, "spec": {"predictor": {"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://b/m"}}}}`, i, i))
-	}
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		code, body := http.StatusOK, `{"apiVersion": "v1", "kind": "List", "items": []}`
-		switch last := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; {
-		case r.Method != http.MethodGet || deny != "" && strings.Contains(r.URL.Path, deny):
-			code, body = status, fmt.Sprintf(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": %q, "message": "no\u001b[2J\u202e", "code": %d}`,
-				strings.ReplaceAll(http.StatusText(status), " ", ""), status)
-		case last == "inferenceservices":
-			body = `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceServiceList", "items": [` + strings.Join(items, ",") + `]}`
-		case last == "clusterservingruntimes":
-			body = `{"apiVersion": "serving.kserve.io/v1alpha1", "kind": "ClusterServingRuntimeList", "items": [{"apiVersion": "serving.kserve.io/v1alpha1", "kind": "ClusterServingRuntime",
-				"metadata": {"name": "sk"}, "spec": {"supportedModelFormats": [{"name": "sklearn", "autoSelect": true}], "containers": [{"name": "kserve-container", "image": "i"}]}}]}`
-		case !strings.HasSuffix(last, "s"):
-			code, body = http.StatusNotFound, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`
-		default:
-			a.mu.Lock()
-			a.lists[r.URL.Path]++
-			a.mu.Unlock()
-		}
-		w.WriteHeader(code)
-		fmt.Fprint(w, body)
-	}))
-	t.Cleanup(api.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
-		"contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "team"}}]}`, api.URL)
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
-	return kubeconfig, a
+func service(name, message string) string {
+	return fmt.Sprintf(`{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": %q, "namespace": "team", "uid": %q,
+		"annotations": {"serving.kserve.io/deploymentMode": "Standard"}}, "spec": {"predictor": {"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://b/m"}}},
+		"status": {"conditions": [{"type": "Ready", "status": "False", "message": %q}]}}`, name, name, message)
 }
 
 func call(t *testing.T, args ...string) (stdout string, err error) {
@@ -77,21 +52,26 @@ func call(t *testing.T, args ...string) (stdout string, err error) {
 }
 
 func TestANamespaceIsReadOnceForAllItsServices(t *testing.T) {
-	kubeconfig, a := cluster(t, 40, http.StatusForbidden, "")
-	out, err := call(t, "--kubeconfig", kubeconfig)
+	api := cluster(t, 40)
+	api.Refuse(http.StatusForbidden, fakeapi.Writes)
+	out, err := call(t, "--kubeconfig", api.Kubeconfig())
 	require.Equal(t, exit.Failed, exit.Code(err))
 	require.Contains(t, out, "40 compared")
-	require.NotEmpty(t, a.lists["/apis/apps/v1/namespaces/team/deployments"])
-	for path, n := range a.lists {
-		require.Equal(t, 1, n, path)
+	asked := api.Asked()
+	require.NotZero(t, asked["GET /apis/apps/v1/namespaces/team/deployments"])
+	for what, n := range asked {
+		if what[strings.LastIndexByte(what, '/')+1:] == "deployments" || !strings.Contains(what, "predictor") && strings.HasPrefix(what, "GET") {
+			require.Equal(t, 1, n, what)
+		}
 	}
 }
 
 func TestNothingThatAServerSaysIsObeyedByATerminal(t *testing.T) {
-	kubeconfig, _ := cluster(t, 1, http.StatusForbidden, "")
-	out, err := call(t, "--kubeconfig", kubeconfig)
+	api := cluster(t, 1)
+	api.Refuse(http.StatusForbidden, fakeapi.Writes)
+	out, err := call(t, "--kubeconfig", api.Kubeconfig())
 	require.Equal(t, exit.Failed, exit.Code(err))
-	require.Contains(t, out, "fail Deployment m0-predictor: no[2J")
+	require.Contains(t, out, "fail Deployment m000-predictor: no[2J")
 	require.NotContains(t, out, "\x1b")
 	require.NotContains(t, out, "\u202e")
 }
@@ -110,9 +90,111 @@ func TestAnAnswerIsToldFromNone(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			kubeconfig, _ := cluster(t, 1, c.status, c.deny)
-			_, err := call(t, "--kubeconfig", kubeconfig)
+			api := cluster(t, 1)
+			api.Refuse(c.status, fakeapi.Path(c.deny))
+			_, err := call(t, "--kubeconfig", api.Kubeconfig())
 			require.Equal(t, c.code, exit.Code(err), "%v", err)
+			_, err = call(t, "--kubeconfig", api.Kubeconfig(), "--exit-code")
+			require.Equal(t, exit.Unreachable, exit.Code(err), "1 is a difference there: %v", err)
 		})
 	}
+}
+
+func TestADeathInTheMiddleIsAnErrorAndNoDifference(t *testing.T) {
+	for name, c := range map[string]struct {
+		at  func(r *http.Request, n int) bool
+		say string
+	}{
+		"while services are read": {func(r *http.Request, n int) bool {
+			return n == 2 && strings.HasSuffix(r.URL.Path, "/inferenceservices")
+		}, "list InferenceServices"},
+		"while services are compared": {func(r *http.Request, _ int) bool { return strings.Contains(r.URL.Path, "deployments/m003-predictor") }, "compare team/m003, with 3 of 120 compared before: "},
+	} {
+		for _, format := range []string{"table", "json"} {
+			t.Run(name+" "+format, func(t *testing.T) {
+				api := cluster(t, 120)
+				lists := 0
+				api.Before(func(r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "/inferenceservices") {
+						lists++
+					}
+					if c.at(r, lists) {
+						api.Stop()
+					}
+				})
+				out, err := call(t, "--kubeconfig", api.Kubeconfig(), "--exit-code", "-o", format)
+				require.Equal(t, exit.Unreachable, exit.Code(err), "%v", err)
+				require.ErrorContains(t, err, c.say)
+				require.NotContains(t, out, "120 compared")
+				if format == "json" {
+					require.Empty(t, out, "half an answer is none")
+				}
+			})
+		}
+	}
+}
+
+func TestManyServicesWithHugeStatusesAreReadInPagesAndNotKept(t *testing.T) {
+	const services = 60
+	api := cluster(t, 0, `{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: other, namespace: other}}`)
+	huge := strings.Repeat("x", 1<<20)
+	for i := range services {
+		api.Put(service(fmt.Sprintf("m%03d", i), huge))
+	}
+	config, _, err := live.Config(api.Kubeconfig(), "")
+	require.NoError(t, err)
+	client, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	w, err := read(t.Context(), client, Options{System: "kserve"}, fakeapi.Namespace, output.Streams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+	require.NoError(t, err)
+	require.Len(t, w.services, services)
+	for range 3 { // buffers that wait in pools go with the second
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20), "60 MB were read")
+	require.Equal(t, 2, api.Asked()["GET /apis/serving.kserve.io/v1beta1/namespaces/team/inferenceservices"])
+	require.Len(t, w.services[0].Defaulted.Status.Conditions[0].Message, 1<<10)
+}
+
+func TestFiveHundredServices(t *testing.T) {
+	api := cluster(t, 500)
+	out, err := call(t, "--kubeconfig", api.Kubeconfig(), "--exit-code")
+	require.Equal(t, exit.Failed, exit.Code(err), "%v", err)
+	require.Contains(t, out, "\n500 compared: 500 with differences")
+	require.Equal(t, 10, api.Asked()["GET /apis/serving.kserve.io/v1beta1/namespaces/team/inferenceservices"])
+}
+
+func TestProgressIsForTerminalsAlone(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b)
+	p.show("%d read", 1)
+	p.clear()
+	require.Empty(t, b.String())
+	p.on = true
+	p.show("%d read", 1)
+	p.show("%d read", 2)
+	p.clear()
+	p.clear()
+	require.Equal(t, "\r1 read\x1b[K\r2 read\x1b[K\r\x1b[K", b.String())
+}
+
+func TestAFileWithoutANamespaceIsOfTheOneThatIsMeant(t *testing.T) {
+	api := cluster(t, 1)
+	file := filepath.Join(t.TempDir(), "m.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(service("m000", ""), `"namespace": "team", "uid": "m000",`, "", 1)), 0o600))
+	out, err := call(t, "--kubeconfig", api.Kubeconfig(), "-f", file)
+	require.NoError(t, err)
+	require.Contains(t, out, "team/m000: ")
+}
+
+func TestARuntimeWithFieldsOfALaterVersionServes(t *testing.T) {
+	api := cluster(t, 1, `{apiVersion: serving.kserve.io/v1alpha1, kind: ServingRuntime, metadata: {name: later, namespace: team},
+		spec: {newField: 1, supportedModelFormats: [{name: sklearn, autoSelect: true}], containers: [{name: kserve-container, image: later}]}}`)
+	out, err := call(t, "--kubeconfig", api.Kubeconfig())
+	require.NoError(t, err)
+	require.Contains(t, out, "image: later")
 }

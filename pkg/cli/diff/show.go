@@ -32,9 +32,9 @@ type printer struct {
 	out    io.Writer
 	format output.Format
 	paint  output.Paint
-	all    []*Service
+	all    []*Service // for a program only
 
-	changed, blocked, failed, restarts int
+	compared, changed, blocked, failed, restarts int
 }
 
 func newPrinter(out io.Writer, format output.Format) *printer {
@@ -42,7 +42,7 @@ func newPrinter(out io.Writer, format output.Format) *printer {
 }
 
 func (p *printer) service(s *Service) error {
-	p.all = append(p.all, s)
+	p.compared++
 	switch {
 	case s.Blocked != "":
 		p.blocked++
@@ -56,6 +56,7 @@ func (p *printer) service(s *Service) error {
 		p.failed++
 	}
 	if p.format != output.Table {
+		p.all = append(p.all, s)
 		return nil
 	}
 	_, err := io.WriteString(p.out, p.text(s))
@@ -139,6 +140,6 @@ func (p *printer) done() error {
 		return output.Write(p.out, p.format, p.all)
 	}
 	_, err := fmt.Fprintf(p.out, "\n%d compared: %d with differences, pods of %d restart, %d stay as they are because nothing can be made of them\n",
-		len(p.all), p.changed, p.restarts, p.blocked)
+		p.compared, p.changed, p.restarts, p.blocked)
 	return err
 }

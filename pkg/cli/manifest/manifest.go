@@ -233,7 +233,7 @@ func read(source string, r io.Reader) ([]*Object, []Fault) {
 	case len(data) > MaxBytes:
 		return nil, []Fault{{Source: source, Message: fmt.Sprintf("larger than %d bytes: this is no file of objects", MaxBytes)}}
 	}
-	objects, faults := parse(source, data)
+	objects, faults := ParseAll(source, data)
 	if len(objects) == 0 && len(faults) == 0 {
 		faults = append(faults, Fault{Source: source, Message: "holds no object"})
 	}

@@ -61,7 +61,7 @@ func (d document) hasContent() bool {
 
 // Parse reads the objects in one stream of YAML or JSON documents.
 func Parse(source string, data []byte) ([]*Object, []Fault) {
-	objects, faults := parse(source, data)
+	objects, faults := ParseAll(source, data)
 	return sound(objects), faults
 }
 
@@ -70,7 +70,8 @@ func sound(objects []*Object) []*Object {
 	return slices.DeleteFunc(objects, func(o *Object) bool { return o.Broken })
 }
 
-func parse(source string, data []byte) ([]*Object, []Fault) {
+// ParseAll is Parse with the objects of which only parts can be read.
+func ParseAll(source string, data []byte) ([]*Object, []Fault) {
 	var objects []*Object
 	var faults []Fault
 	number := 0

@@ -1,0 +1,92 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package online
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
+	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
+)
+
+// Place gives objects of files that name no namespace the one that is meant, as kubectl apply does.
+func Place(objects []*manifest.Object, namespace string) {
+	for _, o := range objects {
+		if o.Unplaced {
+			o.Namespace = namespace
+		}
+	}
+}
+
+// pageOfServices is how many services are asked for at a time: each may have a megabyte of status.
+const pageOfServices = 50
+
+// Services calls a function with each InferenceService of a namespace, or of all.
+func (r *Reading) Services(ctx context.Context, namespace string, each func(*unstructured.Unstructured) error) error {
+	err := live.Each(ctx, r.Client.Resource(beta("inferenceservices")).Namespace(namespace), metav1.ListOptions{Limit: pageOfServices}, func(u *unstructured.Unstructured) error {
+		shorten(u.Object["status"])
+		return each(u)
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return exit.Errorf(exit.Failed, "the cluster does not know the kind InferenceService: install its CustomResourceDefinition")
+	case err != nil:
+		return Error(fmt.Errorf("list InferenceServices: %w", err))
+	}
+	return nil
+}
+
+// maxText is how much of a text in a status is kept: nothing is decided by more of it.
+const maxText = 1 << 10
+
+// shorten cuts the texts in a status, so that what is held does not grow with what others wrote there.
+func shorten(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			if s, ok := inner.(string); ok && len(s) > maxText {
+				v[k] = string([]byte(s[:maxText])) // a copy: the rest is to go
+				continue
+			}
+			shorten(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			shorten(inner)
+		}
+	}
+}
+
+// Identify gives the service of a file what the API server and the controller have added to the one of the cluster; found says whether it is there.
+func (r *Reading) Identify(ctx context.Context, o *manifest.Object, s *servingv1beta1.InferenceService) (found bool, err error) {
+	u, err := r.Client.Resource(beta("inferenceservices")).Namespace(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		if err = r.lacks("inferenceservices", err); err != nil {
+			return false, fmt.Errorf("read InferenceService %s/%s: %w", o.Namespace, o.Name, err)
+		}
+		return false, nil
+	}
+	shorten(u.Object["status"])
+	objects, _, err := decode(u)
+	if err != nil {
+		return false, err
+	}
+	s.UID, s.Generation, s.CreationTimestamp = u.GetUID(), u.GetGeneration(), u.GetCreationTimestamp()
+	for _, one := range objects {
+		if before, ok := one.Value.(*servingv1beta1.InferenceService); ok {
+			s.Status, s.Finalizers = before.Status, before.Finalizers
+		}
+	}
+	return true, nil
+}
