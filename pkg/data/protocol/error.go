@@ -34,6 +34,31 @@ const (
 	Canceled                    // 499, CANCELLED: the client went away, and nobody reads this
 )
 
+// names are of the codes, in their order.
+//
+//nolint:gochecknoglobals // a constant table; Go has no constant arrays
+var names = [...]string{
+	"internal", "invalid", "not found", "conflict", "too large", "too many", "unsupported", "unsupported type", "unavailable", "deadline",
+	"slow client", "failed",
+}
+
+// Codes are all codes.
+func Codes() []Code {
+	all := make([]Code, len(names))
+	for i := range all {
+		all[i] = Code(i)
+	}
+	return all
+}
+
+// String is the code's name.
+func (c Code) String() string {
+	if int(c) < len(names) {
+		return names[c]
+	}
+	return names[Internal]
+}
+
 // Error is the one error of the data plane. Message is for the client: it names the input, what was expected and what came.
 // Cause is for the log only.
 type Error struct {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,7 @@ type flags struct {
 	enableGRPC, docs, trace        strbool
 	keepAlive                      int
 	maxReceive, maxSend            int
+	schemaErrors, maxMessage       int
 	log                            telemetry.LogOptions
 	predictor                      predictorFlags
 	server                         Options
@@ -77,7 +79,9 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.maxReceive, handoff.FlagGRPCMaxReceiveMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message received, in bytes; -1: what gRPC can carry")
 	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes; -1: what gRPC can carry")
 	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
+	fs.IntVar(&o.maxMessage, "max_message_bytes", 0, "one limit for REST bodies and for gRPC messages both ways, in the place of the three of their own; 0: theirs")
 	fs.Int64Var(&o.server.MaxBodies, "max_bodies_bytes", httpserver.DefaultMaxHeld, "memory of all request bodies above 1 MiB at once; more are answered 429")
+	fs.IntVar(&o.schemaErrors, "v2_schema_errors", 422, `status of V2 bodies of the wrong form: 422 with "detail", or 400 with "error" as everything else`)
 	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when its body stops for this long")
 	fs.IntVar(&o.server.Running, "max_running", 0, "predictions of one model that run at once; 0: 8 for each core, at least 64")
 	fs.IntVar(&o.server.Queue, "max_queue", 1024, "predictions of one model that may wait; more are answered 429")
@@ -178,6 +182,8 @@ func (o *flags) validate() error {
 		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagHTTPPort, o.httpPort)
 	case o.grpcPort < 0 || o.grpcPort > 65535:
 		return fmt.Errorf("argument --%s: %d is no port", handoff.FlagGRPCPort, o.grpcPort)
+	case o.schemaErrors != http.StatusUnprocessableEntity && o.schemaErrors != http.StatusBadRequest:
+		return fmt.Errorf("argument --v2_schema_errors: %d: expected 422 or 400", o.schemaErrors)
 	case o.threads < 0:
 		return fmt.Errorf("argument --%s: %d: expected a number of cores", handoff.FlagNThread, o.threads)
 	case o.keepAlive < 0:
@@ -202,6 +208,7 @@ func (o *flags) validateLimits() error {
 	}{
 		{"max_body_bytes", o.server.MaxBody, 1},
 		{"max_bodies_bytes", o.server.MaxBodies, 1},
+		{"max_message_bytes", int64(o.maxMessage), 0},
 		{"max_header_bytes", int64(o.server.Server.MaxHeaderBytes), 1},
 		{"max_running", int64(o.server.Running), 0},
 		{"max_queue", int64(o.server.Queue), 1},
@@ -271,6 +278,10 @@ func (o *flags) options(log *zap.Logger) Options {
 	s.ModelDir, s.ModelName, s.ModelExpected, s.Framework = o.modelDir, o.modelName, o.modelNameGiven, o.framework
 	s.Threads, s.Docs = o.threads, bool(o.docs)
 	s.MaxGRPCReceive, s.MaxGRPCSend = messageLength(o.maxReceive), messageLength(o.maxSend)
+	if o.maxMessage > 0 {
+		s.MaxBody, s.MaxGRPCReceive, s.MaxGRPCSend = int64(o.maxMessage), o.maxMessage, o.maxMessage
+	}
+	s.PlainSchemaErrors = o.schemaErrors == http.StatusBadRequest
 	s.Server.HTTP = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.httpPort), Flag: "--" + handoff.FlagHTTPPort}
 	if o.enableGRPC {
 		s.Server.GRPC = httpserver.Endpoint{Addr: ":" + strconv.Itoa(o.grpcPort), Flag: "--" + handoff.FlagGRPCPort}

@@ -34,6 +34,7 @@ const maxMetadata = 64 << 10
 // GRPCOptions are the options that a gRPC server which RegisterGRPC is used with should have: limits, and the end of panics.
 func (s *Server) GRPCOptions() []grpc.ServerOption {
 	return append(s.wayIn(),
+		grpc.ForceServerCodecV2(s.messages),
 		grpc.MaxRecvMsgSize(s.opts.MaxGRPCReceive),
 		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -49,7 +50,7 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 
 // RegisterGRPC adds the inference, the health and the reflection service.
 func (s *Server) RegisterGRPC(to *grpc.Server) {
-	inferencev2.RegisterGRPCInferenceServiceServer(to, &service{server: s})
+	to.RegisterService(s.describe(), &service{server: s})
 	grpc_health_v1.RegisterHealthServer(to, s.health)
 	reflection.Register(to)
 }
@@ -144,7 +145,7 @@ func (g *service) version(name, version string) string {
 	if version != "" && g.server.models.Versions(name) == nil {
 		return ""
 	}
-	return version
+	return g.server.pin(name, version)
 }
 
 // ModelReady implements the inference service.
@@ -178,6 +179,7 @@ func (g *service) ModelMetadata(ctx context.Context, in *inferencev2.ModelMetada
 	}
 	return &inferencev2.ModelMetadataResponse{
 		Name: m.Name, Versions: m.Versions, Platform: m.Platform, Inputs: tensors(m.Inputs), Outputs: tensors(m.Outputs),
+		Properties: m.Properties(),
 	}, nil
 }
 

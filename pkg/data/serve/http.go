@@ -121,6 +121,8 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, t target) int 
 		return s.docs(w)
 	case routeLoad, routeUnload:
 		return s.control(w, r, t)
+	case routeIndex:
+		return s.index(w, r)
 	default:
 		return s.tell(r.Context(), w, t)
 	}
@@ -163,6 +165,9 @@ func write(w http.ResponseWriter, h http.Header, status int, body []byte) int {
 
 // refuse answers an error in the shape that both REST protocols share.
 func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) int {
+	if s.opts.PlainSchemaErrors {
+		err = v2.Plain(err)
+	}
 	body, status := v2.AppendError(nil, err)
 	switch {
 	case status == http.StatusTooManyRequests && m != nil:
@@ -245,7 +250,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		// A body of the wrong form is answered before any question about the model.
 		return s.refuse(w, nil, err)
 	}
-	m, notFound := s.models.Acquire(target.name, target.version)
+	m, notFound := s.models.Acquire(target.name, s.pin(target.name, target.version))
 	if notFound != nil {
 		return s.refuse(w, nil, notFound)
 	}
@@ -316,19 +321,17 @@ func (s *Server) tell(ctx context.Context, w http.ResponseWriter, t target) int 
 		return writeJSON(w, http.StatusOK, v2.AppendModelReady(nil, t.name, true))
 	case routeV2Server:
 		return writeJSON(w, http.StatusOK, serverMetadata().AppendJSON(nil))
-	case routeV2Model:
+	default: // routeV2Model
 		meta, err := s.metadata(t.name, t.version)
 		if err != nil {
 			return s.refuse(w, nil, err)
 		}
 		return writeJSON(w, http.StatusOK, meta.AppendJSON(nil))
-	default: // routeIndex
-		return writeJSON(w, http.StatusOK, v2.AppendIndex(nil, s.indexEntries()))
 	}
 }
 
 func (s *Server) modelReady(ctx context.Context, name, version string) error {
-	m, err := s.models.Acquire(name, version)
+	m, err := s.models.Acquire(name, s.pin(name, version))
 	if err != nil {
 		return err
 	}
@@ -342,6 +345,7 @@ func serverMetadata() v2.ServerMetadata {
 
 // metadata of a model that is not ready has no tensors.
 func (s *Server) metadata(name, version string) (v2.ModelMetadata, error) {
+	version = s.pin(name, version)
 	if _, err := s.models.Status(name, version); err != nil {
 		return v2.ModelMetadata{}, err
 	}
@@ -352,7 +356,7 @@ func (s *Server) metadata(name, version string) (v2.ModelMetadata, error) {
 	}
 	defer m.Release()
 	known := m.Metadata()
-	meta.Platform = known.Platform
+	meta.Platform, meta.Features = known.Platform, known.Features
 	for _, in := range known.Inputs {
 		meta.Inputs = append(meta.Inputs, v2.TensorMetadata(in))
 	}
@@ -360,12 +364,4 @@ func (s *Server) metadata(name, version string) (v2.ModelMetadata, error) {
 		meta.Outputs = append(meta.Outputs, v2.TensorMetadata(out))
 	}
 	return meta, nil
-}
-
-func (s *Server) indexEntries() []v2.IndexEntry {
-	var entries []v2.IndexEntry
-	for _, e := range s.models.Index() {
-		entries = append(entries, v2.IndexEntry{Name: e.Name, Version: e.Version, State: string(e.State), Reason: e.Reason})
-	}
-	return entries
 }

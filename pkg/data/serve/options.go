@@ -71,6 +71,8 @@ type Options struct {
 	Events EventOptions
 	// Dependency is a server without which this one is not ready; a transformer's predictor. May be nil.
 	Dependency Dependency
+	// PlainSchemaErrors answers V2 bodies of the wrong form with 400 and "error", as everything else, and not with 422 and "detail".
+	PlainSchemaErrors bool
 	// Docs serves a page about the API at /docs.
 	Docs bool
 	// Trace gets one line for each prediction with the time each step took. May be nil.

@@ -27,15 +27,16 @@ import (
 
 // Server serves models. Its methods are safe for concurrent use.
 type Server struct {
-	opts    Options
-	log     *zap.Logger
-	models  *repository.Repository
-	bodies  httpserver.Bodies
-	scopes  sync.Pool
-	metrics *metrics
-	scrape  http.Handler
-	health  *health.Server
-	server  *httpserver.Server
+	opts     Options
+	log      *zap.Logger
+	models   *repository.Repository
+	bodies   httpserver.Bodies
+	messages *messages
+	scopes   sync.Pool
+	metrics  *metrics
+	scrape   http.Handler
+	health   *health.Server
+	server   *httpserver.Server
 
 	lasting context.Context //nolint:containedctx // it ends when draining begins
 	drained context.CancelFunc
@@ -55,6 +56,7 @@ func New(opts Options) *Server {
 		health:  health.NewServer(),
 	}
 	s.lasting, s.drained = context.WithCancel(context.Background())
+	s.messages = newMessages(opts.MaxBodies)
 	s.bodies.MaxBytes, s.bodies.MaxHeld, s.bodies.Stall = opts.MaxBody, opts.MaxBodies, opts.BodyStall
 	s.scopes.New = func() any { return &scope{} }
 	s.models = repository.New(repository.Options{

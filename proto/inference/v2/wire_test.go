@@ -28,7 +28,10 @@ var published = map[string]string{
 	"ServerMetadataRequest":                        "",
 	"ServerMetadataResponse":                       "name=1 string, version=2 string, extensions=3 repeated string",
 	"ModelMetadataRequest":                         "name=1 string, version=2 string",
-	"ModelMetadataResponse":                        "name=1 string, versions=2 repeated string, platform=3 string, inputs=4 repeated ModelMetadataResponse.TensorMetadata, outputs=5 repeated ModelMetadataResponse.TensorMetadata",
+	"ModelMetadataResponse":                        "name=1 string, versions=2 repeated string, platform=3 string, inputs=4 repeated ModelMetadataResponse.TensorMetadata, outputs=5 repeated ModelMetadataResponse.TensorMetadata, properties=6 map<string,string>",
+	"RepositoryIndexRequest":                       "repository_name=1 string, ready=2 bool",
+	"RepositoryIndexResponse":                      "models=1 repeated RepositoryIndexResponse.ModelIndex",
+	"RepositoryIndexResponse.ModelIndex":           "name=1 string, version=2 string, state=3 string, reason=4 string",
 	"RepositoryModelLoadRequest":                   "model_name=1 string",
 	"RepositoryModelLoadResponse":                  "model_name=1 string, isLoaded=2 bool",
 	"RepositoryModelUnloadRequest":                 "model_name=1 string",
@@ -68,7 +71,11 @@ func describe(f protoreflect.FieldDescriptor) string {
 	kind := f.Kind().String()
 	switch {
 	case f.IsMap():
-		kind = fmt.Sprintf("map<%s,%s>", f.MapKey().Kind(), short(f.MapValue().Message()))
+		value := f.MapValue().Kind().String()
+		if f.MapValue().Message() != nil {
+			value = short(f.MapValue().Message())
+		}
+		kind = fmt.Sprintf("map<%s,%s>", f.MapKey().Kind(), value)
 	case f.Message() != nil:
 		kind = short(f.Message())
 	}
@@ -95,7 +102,7 @@ func TestServiceIsPublished(t *testing.T) {
 	}
 	slices.Sort(methods)
 	require.Equal(t, []string{
-		"ModelInfer", "ModelMetadata", "ModelReady", "RepositoryModelLoad", "RepositoryModelUnload",
+		"ModelInfer", "ModelMetadata", "ModelReady", "RepositoryIndex", "RepositoryModelLoad", "RepositoryModelUnload",
 		"ServerLive", "ServerMetadata", "ServerReady",
 	}, methods)
 }

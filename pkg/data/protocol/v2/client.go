@@ -43,7 +43,7 @@ func AppendRequest(dst []byte, req *tensor.Request, binary bool) (body []byte, j
 		}
 		raw := binary || !holds(t)
 		anyBinary = anyBinary || raw
-		if dst, err = appendOutput(dst, t, raw, true); err != nil {
+		if dst, err = appendOutput(dst, t, form{raw: raw, leaveNulls: true}); err != nil {
 			return dst, 0, protocol.Errorf(protocol.Invalid, "%s", err)
 		}
 	}

@@ -125,7 +125,7 @@ func TestDecodeBinary(t *testing.T) {
 		"an unknown dimension":       {`{"inputs":[{"name":"a","shape":[-1],"datatype":"INT8","parameters":{"binary_data_size":1}}]}`, "a", `input "a": shape (-1,) has a negative dimension`},
 		"a size that is no integer":  {`{"inputs":[{"name":"a","shape":[1],"datatype":"INT8","parameters":{"binary_data_size":"1"}}]}`, "a", `input "a": binary_data_size must be an integer`},
 		"no size":                    {`{"inputs":[{"name":"a","shape":[1],"datatype":"INT8"}]}`, "a", "'data' field is missing for input 'a' for model 'm'"},
-		"text that is not UTF-8":     {`{"inputs":[{"name":"a","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":5}}]}`, "\x01\x00\x00\x00\xff", `input "a": BYTES element 0 is not UTF-8 text`},
+		"text that is not UTF-8":     {`{"inputs":[{"name":"a","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":5}}]}`, "\x01\x00\x00\x00\xff", `input "a": BYTES element 0 is not UTF-8 text: declare bytes that are none with the input's parameter content_type: "base64"`},
 		"a cut-off element":          {`{"inputs":[{"name":"a","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":5}}]}`, "\xff\xff\xff\xffa", `input "a": BYTES element 0 has length 4294967295, and 1 bytes are left`},
 		"no shape":                   {`{"inputs":[{"name":"a","datatype":"INT8","parameters":{"binary_data_size":1}}]}`, "a", "inputs,0,shape: Field required"},
 		"a JSON part that is no map": {`[]`, "", "the JSON part must be an object"},

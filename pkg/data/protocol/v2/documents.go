@@ -36,6 +36,7 @@ type ModelMetadata struct {
 	Versions        []string // nil prints null
 	Platform        string
 	Inputs, Outputs []TensorMetadata
+	Features        []string // columns seen in training; nil prints nothing
 }
 
 // AppendJSON adds m to dst.
@@ -49,7 +50,19 @@ func (m ModelMetadata) AppendJSON(dst []byte) []byte {
 	}
 	dst = jsontext.AppendString(append(dst, `,"platform":`...), m.Platform)
 	dst = appendTensors(append(dst, `,"inputs":`...), m.Inputs)
-	return append(appendTensors(append(dst, `,"outputs":`...), m.Outputs), '}')
+	dst = appendTensors(append(dst, `,"outputs":`...), m.Outputs)
+	if m.Features != nil {
+		dst = append(appendStrings(append(dst, `,"properties":{"feature_names":`...), m.Features), '}')
+	}
+	return append(dst, '}')
+}
+
+// Properties is what the gRPC answer has of them.
+func (m ModelMetadata) Properties() map[string]string {
+	if m.Features == nil {
+		return nil
+	}
+	return map[string]string{"feature_names": string(appendStrings(nil, m.Features))}
 }
 
 func appendTensors(dst []byte, tensors []TensorMetadata) []byte {

@@ -4,6 +4,7 @@
 package v2
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -348,14 +349,36 @@ func (d *Decoder) takeBinary(t *tensor.Tensor, o *tensorObject, name string) {
 		d.fault(err)
 		return
 	}
-	if o.typ == tensor.Bytes {
+	if o.typ == tensor.Bytes && !o.bytes {
 		for i := range t.Len() {
 			if !utf8.Valid(t.Bytes(i)) {
-				d.fault(invalid("input %q: BYTES element %d is not UTF-8 text", name, i))
+				d.fault(invalid("input %q: BYTES element %d is not UTF-8 text: declare bytes that are none with the input's parameter %s: %q",
+					name, i, paramContentType, contentTypeBase64))
 				return
 			}
 		}
 	}
+}
+
+// decodeBase64 makes the elements of t, which are base64, the bytes that they stand for.
+func (d *Decoder) decodeBase64(t *tensor.Tensor, name string) {
+	var all []byte
+	ends := make([]int, 0, t.Len())
+	for i := range t.Len() {
+		var err error
+		if all, err = base64.StdEncoding.AppendDecode(all, t.Bytes(i)); err != nil {
+			d.fault(invalid("input %q: BYTES element %d: expected base64, as the parameter %s says, got %q", name, i, paramContentType, clip(t.Bytes(i))))
+			return
+		}
+		ends = append(ends, len(all))
+	}
+	t.Reset(name, tensor.Bytes)
+	from := 0
+	for _, to := range ends {
+		t.AppendBytes(all[from:to])
+		from = to
+	}
+	t.Shape = append(t.Shape[:0], int64(len(ends)))
 }
 
 // hasOtherBools reports whether raw has bytes that are neither 0 nor 1. They are true; Go has no such bools, so they are not used in place.

@@ -4,8 +4,10 @@
 package v2
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -47,7 +49,9 @@ func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (bod
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = appendOutput(dst, t, raw, anyBinary); err != nil {
+		form := form{raw: raw, leaveNulls: anyBinary}
+		form.base64 = t.Type == tensor.Bytes && (isBase64(t.Parameters) || asked > 0 && isBase64(req.Outputs[i].Parameters))
+		if dst, err = appendOutput(dst, t, form); err != nil {
 			return dst, 0, protocol.Errorf(protocol.Invalid, "%s", err)
 		}
 	}
@@ -126,8 +130,15 @@ func appendVersion(dst []byte, version string) []byte {
 	return jsontext.AppendString(dst, version)
 }
 
-// appendOutput adds one output's object. Bodies with binary parts leave out what is null.
-func appendOutput(dst []byte, t *tensor.Tensor, raw, anyBinary bool) ([]byte, error) {
+// form is how one output is written.
+type form struct {
+	raw        bool // its elements are behind the JSON part
+	base64     bool // its elements are in base64
+	leaveNulls bool // a body with binary parts leaves out what is null
+}
+
+// appendOutput adds one output's object.
+func appendOutput(dst []byte, t *tensor.Tensor, f form) ([]byte, error) {
 	dst = jsontext.AppendString(append(dst, `{"name":`...), t.Name)
 	dst = append(dst, `,"shape":[`...)
 	for i, n := range t.Shape {
@@ -137,18 +148,42 @@ func appendOutput(dst []byte, t *tensor.Tensor, raw, anyBinary bool) ([]byte, er
 		dst = strconv.AppendInt(dst, n, 10)
 	}
 	dst = append(append(append(dst, `],"datatype":"`...), t.Type.String()...), '"')
-	if raw {
+	if f.raw {
 		dst = appendParameters(append(dst, `,"parameters":`...), t.Parameters, RawSize(t))
 		return append(dst, '}'), nil
 	}
 	if t.Type == tensor.FP16 {
 		return dst, invalid("Sending FP16 data via JSON is not supported. Please use the binary data format for output %s", t.Name)
 	}
-	if !anyBinary || len(t.Parameters) > 0 {
+	if f.base64 {
+		return appendBase64(dst, t), nil
+	}
+	if !f.leaveNulls || len(t.Parameters) > 0 {
 		dst = appendParameters(append(dst, `,"parameters":`...), t.Parameters, -1)
 	}
 	dst, err := jsontext.AppendElements(append(dst, `,"data":[`...), t, 0, t.Len())
-	return append(dst, ']', '}'), err
+	if err != nil {
+		return dst, fmt.Errorf("%w, or for base64 with the output's parameter %s: %q", err, paramContentType, contentTypeBase64)
+	}
+	return append(dst, ']', '}'), nil
+}
+
+// appendBase64 adds the parameters, which say so, and the data of an output whose elements are bytes.
+func appendBase64(dst []byte, t *tensor.Tensor) []byte {
+	params := tensor.Parameters{paramContentType: contentTypeBase64}
+	for name, v := range t.Parameters {
+		params[name] = v
+	}
+	dst = appendParameters(append(dst, `,"parameters":`...), params, -1)
+	dst = append(dst, `,"data":[`...)
+	for i := range t.Len() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '"')
+		dst = append(base64.StdEncoding.AppendEncode(dst, t.Bytes(i)), '"')
+	}
+	return append(dst, ']', '}')
 }
 
 // appendParameters adds the object, sorted by name, or null when it is empty; a size that is not negative is a member of it.

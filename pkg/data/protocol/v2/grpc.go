@@ -298,14 +298,15 @@ func codeOf(e *protocol.Error) codes.Code {
 	case http.StatusForbidden:
 		return codes.PermissionDenied
 	default:
-		return grpcCode(e.Code)
+		return GRPCCode(e.Code)
 	}
 }
 
 // maxDetails keeps a status short enough for the header that carries it.
 const maxDetails = 2048
 
-func grpcCode(c protocol.Code) codes.Code {
+// GRPCCode is the gRPC status code of c.
+func GRPCCode(c protocol.Code) codes.Code {
 	switch c {
 	case protocol.Invalid, protocol.UnsupportedType, protocol.Failed:
 		return codes.InvalidArgument

@@ -5,9 +5,11 @@ package v2
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/protocol/jsontext"
 )
 
@@ -22,6 +24,15 @@ type SchemaError struct {
 }
 
 func (e *SchemaError) Error() string { return e.Message }
+
+// Plain makes a SchemaError an error of the usual form, status 400, and leaves every other as it is.
+func Plain(err error) error {
+	var schema *SchemaError
+	if errors.As(err, &schema) {
+		return protocol.Errorf(protocol.Invalid, "%s", schema.Message)
+	}
+	return err
+}
 
 const statusUnprocessable = 422
 

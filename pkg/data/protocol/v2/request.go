@@ -18,6 +18,16 @@ const (
 	paramBinaryAll   = "binary_data_output"
 )
 
+// contentTypeBase64 is the value of the content_type parameter that declares BYTES to be bytes, not text: in JSON their elements are in
+// base64, of an input as of an output that is asked for with it; in the binary form they may be anything.
+const contentTypeBase64 = "base64"
+
+// isBase64 reports whether parameters declare it.
+func isBase64(params tensor.Parameters) bool {
+	kind, _ := params[paramContentType].(string)
+	return kind == contentTypeBase64
+}
+
 // members takes an object and calls member for each of its members; member takes the value.
 func (d *Decoder) members(member func(key []byte) error) error {
 	s := &d.scan
@@ -268,6 +278,7 @@ type tensorObject struct {
 
 	typ   tensor.Type
 	known bool // typ has been read
+	bytes bool // the parameters say that BYTES are no text
 
 	// Data are read at once when the name and the datatype came before them; else they wait for the object's end.
 	waiting, decoded  bool
@@ -337,6 +348,10 @@ func (d *Decoder) input() error {
 		s.Seek(end, depth)
 	}
 	d.complete(&o, name, text)
+	o.bytes = isBase64(params)
+	if o.bytes && o.data && o.decoded && o.typ == tensor.Bytes && d.bad == nil {
+		d.decodeBase64(t, name)
+	}
 	if d.binary && d.bad == nil && !d.problems.found() {
 		d.takeBinary(t, &o, name)
 	}
