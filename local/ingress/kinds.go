@@ -23,8 +23,11 @@ import (
 	gatewayv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
 )
 
-// lookAgain is the pause before a kind that was just made is asked for again.
-const lookAgain = 100 * time.Millisecond
+// Pauses before a kind that was just made is asked for again: each is twice the one before.
+const (
+	lookAgain  = 100 * time.Millisecond
+	lookSeldom = 10 * time.Second
+)
 
 // definitions are where the API server keeps which kinds there are.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"} //nolint:gochecknoglobals // nobody writes to it
@@ -137,8 +140,8 @@ func (i *kind) end() {
 }
 
 func (i *kind) follow(ctx context.Context, k *kinds) {
-	// A definition is there before its objects can be listed; the informer by itself would wait longer and longer.
-	for {
+	// A definition is there before its objects can be listed: mostly for a moment, for which the informer by itself would wait too long.
+	for pause := lookAgain; ; pause = min(2*pause, lookSeldom) {
 		_, err := k.dynamic.Resource(i.resource).List(ctx, metav1.ListOptions{Limit: 1})
 		if err == nil {
 			break
@@ -146,7 +149,7 @@ func (i *kind) follow(ctx context.Context, k *kinds) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(lookAgain):
+		case <-time.After(pause):
 		}
 	}
 	informer := dynamicinformer.NewFilteredDynamicInformer(k.dynamic, i.resource, "", 0, cache.Indexers{}, nil).Informer()

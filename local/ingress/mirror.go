@@ -32,9 +32,12 @@ type mirrors struct {
 	via    http.RoundTripper
 	room   chan struct{}
 	taken  atomic.Int64
-	under  sync.WaitGroup
 	live   context.Context //nolint:containedctx // copies outlive their requests, but not the gateway
 	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	stopped bool
+	under   sync.WaitGroup // one more only under mu, and none once stopped: stop waits for it
 }
 
 func newMirrors(via http.RoundTripper) *mirrors {
@@ -45,8 +48,21 @@ func newMirrors(via http.RoundTripper) *mirrors {
 
 // stop ends the copies that are under way.
 func (m *mirrors) stop() {
+	m.mu.Lock()
+	m.stopped = true
+	m.mu.Unlock()
 	m.cancel()
 	m.under.Wait()
+}
+
+// start runs a copy, unless the gateway stops: a request that it still serves may be read to its end meanwhile.
+func (m *mirrors) start(work func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.stopped {
+		m.under.Go(work)
+	}
+	return !m.stopped
 }
 
 // mirror arranges that each backend whose turn it is gets a copy of a request that is about to be sent.
@@ -91,8 +107,9 @@ func (m *mirrors) send(r *http.Request, t *target, body []byte) {
 		free()
 		return
 	}
-	m.under.Go(func() {
-		defer func() { free(); <-m.room }()
+	leave := func() { free(); <-m.room }
+	started := m.start(func() {
+		defer leave()
 		ctx, cancel := context.WithTimeout(context.WithValue(m.live, targetKey{}, t), copyPatience)
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -107,6 +124,9 @@ func (m *mirrors) send(r *http.Request, t *target, body []byte) {
 		_, _ = io.CopyN(io.Discard, answer.Body, answerLimit) // nobody wants it; a longer one ends with its connection
 		answer.Body.Close()
 	})
+	if !started {
+		leave()
+	}
 }
 
 // copied keeps what is read of a body until it is whole or too much.
