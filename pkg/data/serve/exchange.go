@@ -29,7 +29,8 @@ func exchanged(ctx context.Context, m *repository.Loaded, x exchange) context.Co
 	if !m.Custom {
 		return ctx
 	}
-	return context.WithValue(ctx, exchangeKey{}, &x)
+	kept := x // only here, so that x of an engine's request costs nothing
+	return context.WithValue(ctx, exchangeKey{}, &kept)
 }
 
 // exchangedCall is exchanged of a gRPC call.

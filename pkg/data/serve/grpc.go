@@ -191,8 +191,8 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 		return nil, g.refuse(ctx, nil, err)
 	}
 	defer m.Release()
-	t := timing{began: time.Now()}
 	sc := s.borrow()
+	t := sc.begin()
 	req, err := sc.v2.DecodeMessage(in)
 	if err != nil {
 		return nil, g.refuse(ctx, m, err)
@@ -202,7 +202,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 	}
 	// The answer is written to the wire after this function returned: its memory is not the scope's.
 	resp := &tensor.Response{}
-	if err := s.predict(exchangedCall(ctx, m, &t), m, req, resp, &t); err != nil {
+	if err := s.predict(exchangedCall(ctx, m, t), m, req, resp, t); err != nil {
 		return nil, g.refuse(ctx, m, err)
 	}
 	out, err := v2.EncodeMessage(req, resp, len(in.GetRawInputContents()) > 0)
@@ -215,7 +215,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 			requestID = ids[0]
 		}
 	}
-	s.sent(m, requestID, &t)
+	s.sent(m, requestID, t)
 	s.giveBack(m, sc)
 	return out, nil
 }

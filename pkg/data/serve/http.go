@@ -192,20 +192,20 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 	if raw, ok := m.Model.(engine.Raw); ok {
 		return s.v1Raw(w, r, m, raw, sc, "predict")
 	}
-	t := timing{began: time.Now()}
+	t := sc.begin()
 	req, event, err := sc.decodeV1(r.Header)
 	if err != nil {
 		return s.refuse(w, m, err)
 	}
 	sc.resp.Reset()
-	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: &t}), m, req, &sc.resp, &t); err != nil {
+	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: t}), m, req, &sc.resp, t); err != nil {
 		return s.refuse(w, m, err)
 	}
 	if sc.out, err = v1.AppendResponse(sc.out[:0], &sc.resp); err != nil {
 		return s.refuse(w, m, err)
 	}
 	s.writeV1(w, m.Name, &event, sc.out)
-	s.sent(m, r.Header.Get("X-Request-Id"), &t)
+	s.sent(m, r.Header.Get("X-Request-Id"), t)
 	s.giveBack(m, sc)
 	return http.StatusOK
 }
@@ -234,6 +234,11 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 	return s.refuse(w, m, protocol.Errorf(protocol.Unsupported, "Could not find explainer_host."))
 }
 
+func isSchema(err error) bool {
+	var schema *v2.SchemaError
+	return errors.As(err, &schema)
+}
+
 func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) int {
 	sc := s.borrow()
 	var err error
@@ -241,12 +246,11 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		return s.refuse(w, nil, err)
 	}
 	defer s.bodies.Release(sc.body)
-	t := timing{began: time.Now()}
+	t := sc.begin()
 	req, err := sc.v2.Decode(sc.body, v2.Options{
 		Model: target.name, ContentType: r.Header.Get("Content-Type"), HeaderLength: r.Header.Get(v2.HeaderLength), KeepTextShape: true,
 	})
-	var schema *v2.SchemaError
-	if err != nil && errors.As(err, &schema) {
+	if err != nil && isSchema(err) {
 		// A body of the wrong form is answered before any question about the model.
 		return s.refuse(w, nil, err)
 	}
@@ -265,7 +269,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		req.ID = newID()
 	}
 	sc.resp.Reset()
-	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: &t}), m, req, &sc.resp, &t); err != nil {
+	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: t}), m, req, &sc.resp, t); err != nil {
 		return s.refuse(w, m, err)
 	}
 	var jsonLength int
@@ -279,7 +283,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		h[v2.HeaderLength] = []string{strconv.Itoa(jsonLength)}
 	}
 	write(w, h, http.StatusOK, sc.out)
-	s.sent(m, r.Header.Get("X-Request-Id"), &t)
+	s.sent(m, r.Header.Get("X-Request-Id"), t)
 	s.giveBack(m, sc)
 	return http.StatusOK
 }

@@ -24,6 +24,13 @@ type scope struct {
 	v1        v1.Decoder
 	v2        v2.Decoder
 	resp      tensor.Response
+	times     timing
+}
+
+// begin starts the clock of a prediction.
+func (sc *scope) begin() *timing {
+	sc.times = timing{began: time.Now()}
+	return &sc.times
 }
 
 // keepBody is the largest request whose memory is kept: one big request must not make the server big for ever.

@@ -70,6 +70,8 @@ func message(method string, request bool) proto.Message {
 		return pick(&inferencev2.ModelMetadataRequest{}, &inferencev2.ModelMetadataResponse{})
 	case "ModelInfer":
 		return pick(&inferencev2.ModelInferRequest{}, &inferencev2.ModelInferResponse{})
+	case "RepositoryIndex":
+		return pick(&inferencev2.RepositoryIndexRequest{}, &inferencev2.RepositoryIndexResponse{})
 	case "RepositoryModelLoad":
 		return pick(&inferencev2.RepositoryModelLoadRequest{}, &inferencev2.RepositoryModelLoadResponse{})
 	case "RepositoryModelUnload":
