@@ -116,6 +116,15 @@ bench: ## Benchmarks beside the code, then servers against a bare handler in one
 	@go test -run '^$$' -bench . -benchmem ./pkg/data/... ./pkg/storage/...
 	@go run ./bench
 
+.PHONY: bench-server
+bench-server: ## The model server against bare servers, and against KServe's Python server where make bench-python has installed it: a table of targets
+	@go run ./bench
+
+.PHONY: bench-python
+bench-python: ## Install KServe's Python server, for bench-server, into .venv/bench
+	@[ -x .venv/bench/bin/python ] || python3 -m venv .venv/bench
+	@.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r test/clients/requirements.txt -r bench/python/requirements.txt
+
 BENCH_N ?= 500
 
 .PHONY: bench-cluster

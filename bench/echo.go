@@ -9,6 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,11 +22,11 @@ import (
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
-// child runs one of the servers that this program is itself: the bare one on two ports, or ours with a model that copies its input.
+// child runs one of the servers that this program is itself, on two ports: the bare one, or ours with a model that answers its input.
 func child(ctx context.Context, first, second string) error {
-	if first == "identity" {
+	if port, ok := strings.CutPrefix(first, "identity:"); ok {
 		o := serve.Options{Models: []serve.Model{{Name: "identity", Model: identity{}}}}
-		o.Server.HTTP.Addr = "127.0.0.1:" + second
+		o.Server.HTTP.Addr, o.Server.GRPC.Addr = "127.0.0.1:"+port, "127.0.0.1:"+second
 		if err := serve.New(o).Run(ctx); err != nil {
 			return fmt.Errorf("serve the identity: %w", err)
 		}
@@ -41,7 +44,9 @@ func (identity) Metadata() engine.Metadata { return engine.Metadata{Platform: "g
 // Predict implements engine.Model.
 func (identity) Predict(_ context.Context, in *tensor.Request, out *tensor.Response) error {
 	for _, t := range in.Inputs {
-		copy(out.Add(t.Name, t.Type, t.Shape...).Raw(), t.Raw())
+		if err := out.Add(t.Name, t.Type, 0).SetRaw(t.Name, t.Type, t.Shape, t.Raw()); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -50,13 +55,18 @@ func (identity) Predict(_ context.Context, in *tensor.Request, out *tensor.Respo
 func (identity) Close() error { return nil }
 
 // echo is the bare server: it reads a request to its end and answers the same 100 bytes, or the same message; at /mirror
-// it answers the request's body.
+// it answers the request's body, from memory that it uses again.
 func echo(ctx context.Context, httpPort, grpcPort string) error {
 	answer := []byte(fmt.Sprintf(`{"answer":"%087d"}`, 0))
+	bodies := sync.Pool{New: func() any { return new([]byte) }}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/mirror" {
-			body, _ := io.ReadAll(r.Body)
-			_, _ = w.Write(body)
+			body := bodies.Get().(*[]byte)
+			defer bodies.Put(body)
+			*body = slices.Grow((*body)[:0], int(r.ContentLength))[:r.ContentLength]
+			if _, err := io.ReadFull(r.Body, *body); err == nil {
+				_, _ = w.Write(*body)
+			}
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -86,8 +96,16 @@ type bare struct {
 	inferencev2.UnimplementedGRPCInferenceServiceServer
 }
 
-// ModelInfer answers one class.
-func (*bare) ModelInfer(context.Context, *inferencev2.ModelInferRequest) (*inferencev2.ModelInferResponse, error) {
+// ModelInfer answers one class, or raw tensors as they came.
+func (*bare) ModelInfer(_ context.Context, in *inferencev2.ModelInferRequest) (*inferencev2.ModelInferResponse, error) {
+	if len(in.GetRawInputContents()) > 0 {
+		return &inferencev2.ModelInferResponse{
+			ModelName: in.GetModelName(), RawOutputContents: in.GetRawInputContents(),
+			Outputs: []*inferencev2.ModelInferResponse_InferOutputTensor{{
+				Name: in.GetInputs()[0].GetName(), Datatype: in.GetInputs()[0].GetDatatype(), Shape: in.GetInputs()[0].GetShape(),
+			}},
+		}, nil
+	}
 	return &inferencev2.ModelInferResponse{
 		ModelName: "iris", Id: "9e2c9b1e-8f0c-4c39-8b0a-0c6c4bb1b2a1",
 		Outputs: []*inferencev2.ModelInferResponse_InferOutputTensor{{

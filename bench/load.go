@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -141,47 +142,80 @@ func infer(port string, request *inferencev2.ModelInferRequest) client {
 	}
 }
 
-// kinds are the cases. ports are those of the bare server's HTTP and gRPC, then the model server's, then the HTTP of a server of ours with a
-// model that copies its input.
-func kinds(ports []string, bare, ours, identity *process) []kind {
-	const (
-		v1Body = `{"instances":[[5.1,3.5,1.4,0.2]]}`
-		v2Body = `{"inputs":[{"name":"input-0","shape":[1,4],"datatype":"FP32","data":[5.1,3.5,1.4,0.2]}]}`
-		jsonV2 = "application/json"
-	)
-	rows := func(n int) string {
-		var b bytes.Buffer
-		b.WriteString(`{"instances":[[5.1,3.5,1.4,0.2]`)
-		for range n - 1 {
-			b.WriteString(`,[5.1,3.5,1.4,0.2]`)
+const (
+	predictPath, inferPath = "/v1/models/iris:predict", "/v2/models/iris/infer"
+	jsonType               = "application/json"
+	v1Body                 = `{"instances":[[5.1,3.5,1.4,0.2]]}`
+	v2Body                 = `{"inputs":[{"name":"input-0","shape":[1,4],"datatype":"FP32","data":[5.1,3.5,1.4,0.2]}]}`
+)
+
+// rowList is n rows of flowers in JSON.
+func rowList(n int) string {
+	var b bytes.Buffer
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
 		}
-		b.WriteString("]}")
-		return b.String()
+		fmt.Fprintf(&b, "[%.1f,%.1f,%.1f,%.1f]", 4.3+float64(i%36)/10, 2+float64(i%24)/10, 1+float64(i%59)/10, 0.1+float64(i%24)/10)
 	}
+	return b.String()
+}
+
+func manyRows(n int) string { return `{"instances":[` + rowList(n) + `]}` }
+
+// mebibyte is a request with a tensor of 1 MiB behind its JSON, whose answer is binary too.
+func mebibyte() (body, contentType, header string) {
 	const n = 1 << 15
-	header := fmt.Sprintf(`{"inputs":[{"name":"input-0","shape":[%d,4],"datatype":"FP64","parameters":{"binary_data_size":%d}}],"parameters":{"binary_data_output":true}}`, n, n*32)
-	binary := header + string(make([]byte, n*32))
-	binaryType := fmt.Sprintf("application/octet-stream\r\nInference-Header-Content-Length: %d", len(header))
-	message := &inferencev2.ModelInferRequest{
+	head := fmt.Sprintf(`{"inputs":[{"name":"input-0","shape":[%d,4],"datatype":"FP64","parameters":{"binary_data_size":%d}}],"parameters":{"binary_data_output":true}}`, n, n*32)
+	return head + string(make([]byte, n*32)), "application/octet-stream", strconv.Itoa(len(head))
+}
+
+// rawMessage is the same for gRPC.
+func rawMessage() *inferencev2.ModelInferRequest {
+	const n = 1 << 15
+	return &inferencev2.ModelInferRequest{
+		ModelName:        "identity",
+		Inputs:           []*inferencev2.ModelInferRequest_InferInputTensor{{Name: "input-0", Datatype: "FP64", Shape: []int64{n, 4}}},
+		RawInputContents: [][]byte{make([]byte, n*32)},
+	}
+}
+
+func smallMessage() *inferencev2.ModelInferRequest {
+	return &inferencev2.ModelInferRequest{
 		ModelName: "iris",
 		Inputs: []*inferencev2.ModelInferRequest_InferInputTensor{{
 			Name: "input-0", Datatype: "FP32", Shape: []int64{1, 4},
 			Contents: &inferencev2.InferTensorContents{Fp32Contents: []float32{5.1, 3.5, 1.4, 0.2}},
 		}},
 	}
-	const predict, inferPath = "/v1/models/iris:predict", "/v2/models/iris/infer"
-	ask := func(name, path, contentType, body string) kind {
-		return kind{name, subject{bare, post(ports[0], path, contentType, body)}, subject{ours, post(ports[2], path, contentType, body)}}
+}
+
+// kinds are the cases.
+func kinds(f *field) []kind {
+	ask := func(name, path, body string) kind {
+		return kind{name, subject{f.bare, post(f.ports[0], path, jsonType, body)}, subject{f.ours, post(f.ports[2], path, jsonType, body)}}
 	}
+	binary, binaryType, header := mebibyte()
+	binaryType += "\r\nInference-Header-Content-Length: " + header
 	return []kind{
-		ask("v1, 1 row", predict, jsonV2, v1Body),
-		ask("v1, 100 rows", predict, jsonV2, rows(100)),
-		ask("v2, 1 row", inferPath, jsonV2, v2Body),
-		{"gRPC, 1 row", subject{bare, infer(ports[1], message)}, subject{ours, infer(ports[3], message)}},
+		ask(kindV1, predictPath, v1Body),
+		ask("v1, 100 rows", predictPath, manyRows(100)),
+		ask(kindV2, inferPath, v2Body),
+		{kindGRPC, subject{f.bare, infer(f.ports[1], smallMessage())}, subject{f.ours, infer(f.ports[3], smallMessage())}},
 		{
-			"v2, 1 MiB",
-			subject{bare, post(ports[0], "/mirror", binaryType, binary)},
-			subject{identity, post(ports[4], "/v2/models/identity/infer", binaryType, binary)},
+			kindV2MiB,
+			subject{f.bare, post(f.ports[0], "/mirror", binaryType, binary)},
+			subject{f.identity, post(f.ports[4], "/v2/models/identity/infer", binaryType, binary)},
 		},
+		{kindRawMiB, subject{f.bare, infer(f.ports[1], rawMessage())}, subject{f.identity, infer(f.ports[5], rawMessage())}},
+	}
+}
+
+// pythonKinds ask the Python server.
+func pythonKinds(f *field) map[string]client {
+	return map[string]client{
+		kindV1:   post(f.ports[6], predictPath, jsonType, v1Body),
+		kindV2:   post(f.ports[6], inferPath, jsonType, v2Body),
+		kindGRPC: infer(f.ports[7], smallMessage()),
 	}
 }

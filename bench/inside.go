@@ -1,0 +1,137 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
+	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
+	"github.com/kserve-go/kserve-go/pkg/data/serve"
+	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
+)
+
+// decoder is a body and what reads it.
+type decoder struct {
+	name   string
+	body   []byte
+	decode func() error
+}
+
+// decoders are of 100 rows of 4 numbers each.
+func decoders() []decoder {
+	rows := []byte(manyRows(100))
+	flat := []byte(`{"inputs":[{"name":"input-0","shape":[100,4],"datatype":"FP32","data":[` + strings.NewReplacer("[", "", "]", "").Replace(rowList(100)) + `]}]}`)
+	var one v1.Decoder
+	var two v2.Decoder
+	return []decoder{
+		{"V1 JSON, 100 x 4", rows, func() error { _, err := one.Decode(rows); return err }},
+		{"V2 JSON, 100 x 4", flat, func() error {
+			_, err := two.Decode(flat, v2.Options{Model: "m", ContentType: "application/json"})
+			return err
+		}},
+	}
+}
+
+// rate is in MB/s.
+func (d decoder) rate() float64 {
+	r := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if err := d.decode(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	return float64(len(d.body)) * float64(r.N) / r.T.Seconds() / 1e6
+}
+
+// sink takes an answer and keeps its header, as a connection does.
+type sink struct {
+	header http.Header
+	status int
+}
+
+func (w *sink) Header() http.Header             { return w.header }
+func (w *sink) WriteHeader(status int)          { w.status = status }
+func (w *sink) SetReadDeadline(time.Time) error { return nil }
+func (w *sink) Write(p []byte) (int, error)     { return len(p), nil }
+
+func started() *serve.Server {
+	s := serve.New(serve.Options{Models: []serve.Model{{Name: "identity", Model: identity{}}}})
+	if err := s.Start(context.Background()); err != nil {
+		panic(fmt.Sprintf("a model of this program's own: %v", err))
+	}
+	return s
+}
+
+// binaryAllocations is the memory that a request with a tensor of 1 MiB takes, in bytes.
+func binaryAllocations() int64 {
+	h := started().Handler()
+	body, contentType, header := mebibyte()
+	text := strings.NewReader(body)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "/v2/models/identity/infer", text)
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set(v2.HeaderLength, header)
+	w := &sink{header: http.Header{}}
+	return testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			text.Reset(body)
+			r.Body = io.NopCloser(text)
+			h.ServeHTTP(w, r)
+		}
+		if w.status != 0 {
+			b.Fatal(w.status)
+		}
+	}).AllocedBytesPerOp()
+}
+
+// rawAllocations is the memory that a call with a tensor of 1 MiB takes in our server and not in a bare one, in bytes. Client and gRPC are
+// in both.
+func rawAllocations() int64 {
+	s := started()
+	ours := grpc.NewServer(s.GRPCOptions()...)
+	s.RegisterGRPC(ours)
+	mirror := grpc.NewServer()
+	inferencev2.RegisterGRPCInferenceServiceServer(mirror, &bare{})
+	return callBytes(ours) - callBytes(mirror)
+}
+
+func callBytes(server *grpc.Server) int64 {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	go func() { _ = server.Serve(l) }()
+	defer server.Stop()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		panic(err)
+	}
+	ask, closed, err := infer(port, rawMessage())(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	defer closed()
+	return testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := ask(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+}
