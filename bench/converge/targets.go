@@ -87,7 +87,7 @@ func (r *report) targets() []row {
 
 func printRows(w io.Writer, about string, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s\ttarget\tmeasured\t\n", about)
+	fmt.Fprintf(t, "%s\ttarget\tmeasured\tverdict\n", about)
 	for _, r := range rows {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", r.Name, r.Target, r.Measured, r.verdict())
 	}

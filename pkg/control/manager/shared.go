@@ -4,9 +4,13 @@
 package manager
 
 import (
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +31,7 @@ type shared struct {
 	mu     sync.Mutex
 	texts  map[string]string
 	fields map[string]*metav1.FieldsV1
+	lists  map[string]corev1.ResourceList
 }
 
 // text is the one copy of a text.
@@ -62,6 +67,25 @@ func (s *shared) managed(f *metav1.FieldsV1) *metav1.FieldsV1 {
 	}
 	s.fields[string(raw)] = f
 	return f
+}
+
+// amounts is the one copy of what containers ask for, which is the same for many; nobody changes what is in a cache.
+func (s *shared) amounts(list corev1.ResourceList) corev1.ResourceList {
+	var key strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		q := list[name]
+		key.WriteString(string(name) + "=" + q.String() + " ")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.lists[key.String()]; ok {
+		return one
+	}
+	if s.lists == nil || len(s.lists) >= mostTexts {
+		s.lists = map[string]corev1.ResourceList{}
+	}
+	s.lists[key.String()] = list
+	return list
 }
 
 // after makes an object small, once f has taken away what nobody reads.
@@ -117,12 +141,14 @@ func (s *shared) walk(v reflect.Value) {
 			s.walk(v.Index(i))
 		}
 	case reflect.Map:
-		if v.Type().Key().Kind() != reflect.String || v.Type().Elem().Kind() != reflect.String {
-			return
-		}
-		if m, ok := v.Interface().(map[string]string); ok {
+		switch m := v.Interface().(type) {
+		case map[string]string:
 			for key, value := range m {
 				m[s.text(key)] = s.text(value) // of two equal keys a map keeps the newer
+			}
+		case corev1.ResourceList:
+			if len(m) > 0 && v.CanSet() {
+				v.Set(reflect.ValueOf(s.amounts(m)))
 			}
 		}
 	case reflect.Struct:

@@ -5,6 +5,7 @@ package manager
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -50,6 +51,8 @@ func TestObjectsThatLookAlikeShareTexts(t *testing.T) {
 			require.Same(t, data(key), data(same))
 		}
 	}
+	require.Equal(t, reflect.ValueOf(c.Resources.Limits).Pointer(), reflect.ValueOf(d.Resources.Limits).Pointer())
+	require.NotEqual(t, reflect.ValueOf(c.Resources.Limits).Pointer(), reflect.ValueOf(s.amounts(corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")})).Pointer())
 	require.Same(t, s.managed(one.ManagedFields[0].FieldsV1), s.managed(other.ManagedFields[0].FieldsV1))
 }
 
