@@ -174,7 +174,7 @@ func (o *flags) validate() error {
 		names = append(names, e.Name())
 	}
 	switch {
-	case o.modelDir == "" && o.command.Models == nil:
+	case o.modelDir == "" && o.command.Models == nil && o.managed.config == "":
 		return errors.New("the following arguments are required: --" + handoff.FlagModelDir)
 	case o.framework != "" && !slices.Contains(names, o.framework):
 		return fmt.Errorf("argument --%s: invalid choice: %q (choose from %s)", handoff.FlagFramework, o.framework, strings.Join(names, ", "))

@@ -179,7 +179,7 @@ func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) 
 }
 
 func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) int {
-	m, err := s.models.Acquire(name, "")
+	m, err := s.models.AcquireContext(r.Context(), name, "")
 	if err != nil {
 		return s.refuse(w, nil, err)
 	}
@@ -212,7 +212,7 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 
 // v1Explain answers that there is no explainer, after the checks of the request that a prediction makes.
 func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) int {
-	m, err := s.models.Acquire(name, "")
+	m, err := s.models.AcquireContext(r.Context(), name, "")
 	if err != nil {
 		return s.refuse(w, nil, err)
 	}
@@ -254,7 +254,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		// A body of the wrong form is answered before any question about the model.
 		return s.refuse(w, nil, err)
 	}
-	m, notFound := s.models.Acquire(target.name, s.pin(target.name, target.version))
+	m, notFound := s.models.AcquireContext(r.Context(), target.name, s.pin(target.name, target.version))
 	if notFound != nil {
 		return s.refuse(w, nil, notFound)
 	}
@@ -335,11 +335,9 @@ func (s *Server) tell(ctx context.Context, w http.ResponseWriter, t target) int 
 }
 
 func (s *Server) modelReady(ctx context.Context, name, version string) error {
-	m, err := s.models.Acquire(name, s.pin(name, version))
-	if err != nil {
+	if _, err := s.models.Metadata(name, s.pin(name, version)); err != nil {
 		return err
 	}
-	m.Release()
 	return s.dependencyReady(ctx, name)
 }
 
@@ -354,12 +352,10 @@ func (s *Server) metadata(name, version string) (v2.ModelMetadata, error) {
 		return v2.ModelMetadata{}, err
 	}
 	meta := v2.ModelMetadata{Name: name, Versions: s.models.Versions(name)}
-	m, err := s.models.Acquire(name, version)
+	known, err := s.models.Metadata(name, version)
 	if err != nil {
-		return meta, nil // known, only not ready: what is known is told
+		return meta, nil //nolint:nilerr // known, only not ready: what is known is told
 	}
-	defer m.Release()
-	known := m.Metadata()
 	meta.Platform, meta.Features = known.Platform, known.Features
 	for _, in := range known.Inputs {
 		meta.Inputs = append(meta.Inputs, v2.TensorMetadata(in))

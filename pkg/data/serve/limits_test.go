@@ -91,7 +91,7 @@ func TestADeadlineThatPassedIsNotComputed(t *testing.T) {
 // A deadline ends the wait in the queue, and the place is free for others.
 func TestADeadlineEndsTheWait(t *testing.T) {
 	m := &sum{word: "sum", entered: make(chan struct{}), leave: make(chan struct{})}
-	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: m}}, Limits: serve.Limits{Running: 1, Queue: 1}})
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: m}}, Limits: serve.Limits{Running: 1, Queue: 4}})
 	require.Eventually(t, p.Ready, waitFor, tick)
 	first := make(chan struct{})
 	go func() {

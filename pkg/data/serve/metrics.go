@@ -50,8 +50,10 @@ type metrics struct {
 	requests [wires][codeCount]atomic.Uint64
 	panics   atomic.Uint64
 
-	opts  Options
-	index func() []repository.Entry
+	opts   Options
+	index  func() []repository.Entry
+	models *repository.Repository
+	config atomic.Int32 // 1 when the list of models could be read, -1 when not, 0 without one
 
 	mu    sync.Mutex
 	lanes map[string]*lane

@@ -25,7 +25,8 @@ func (l *lane) startCounting() {
 type modelCounts struct {
 	*metrics
 
-	waits, batchRows, batchRequests *prometheus.Desc
+	waits, batchRows, batchRequests         *prometheus.Desc
+	memory, limit, loads, evictions, config *prometheus.Desc
 }
 
 func newModelCounts(m *metrics) *modelCounts {
@@ -37,12 +38,18 @@ func newModelCounts(m *metrics) *modelCounts {
 		waits:         desc("kserve_prediction_queue_seconds", "How long predictions waited for their turn and to be joined with others."),
 		batchRows:     desc("kserve_batch_rows", "Rows of one prediction of a model whose requests may be joined."),
 		batchRequests: desc("kserve_batch_requests", "Requests that one prediction of such a model answered."),
+		memory: prometheus.NewDesc("kserve_model_memory_bytes", "Memory that a model takes; 0 for one that is not in memory.",
+			[]string{"model_name", "version"}, nil),
+		limit:     prometheus.NewDesc("kserve_model_memory_limit_bytes", "Memory that all models together may take.", nil, nil),
+		loads:     prometheus.NewDesc("kserve_model_loads_total", "Times that a model was loaded, or could not be.", []string{"model_name", "result"}, nil),
+		evictions: desc("kserve_model_evictions_total", "Times that a model was let go of to make room for others."),
+		config:    prometheus.NewDesc("kserve_model_config_valid", "1 when the list of models could be read the last time, else 0.", nil, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *modelCounts) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.waits, c.batchRows, c.batchRequests} {
+	for _, desc := range []*prometheus.Desc{c.waits, c.batchRows, c.batchRequests, c.memory, c.limit, c.loads, c.evictions, c.config} {
 		ch <- desc
 	}
 }
@@ -57,5 +64,31 @@ func (c *modelCounts) Collect(ch chan<- prometheus.Metric) {
 			ch <- l.batchRows.metric(c.batchRows, name)
 			ch <- l.batchRequests.metric(c.batchRequests, name)
 		}
+	}
+	c.collectModels(ch)
+}
+
+func (c *modelCounts) collectModels(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(desc *prometheus.Desc, n uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
+	}
+	for _, e := range c.index() {
+		gauge(c.memory, float64(e.Bytes), e.Name, e.Version)
+	}
+	for name, t := range c.models.Tallies() {
+		counter(c.loads, t.Loads, name, "loaded")
+		counter(c.loads, t.Failures, name, "failed")
+		if c.opts.MaxMemory > 0 {
+			counter(c.evictions, t.Evictions, name)
+		}
+	}
+	if c.opts.MaxMemory > 0 {
+		gauge(c.limit, float64(c.opts.MaxMemory))
+	}
+	if state := c.metrics.config.Load(); state != 0 {
+		gauge(c.config, float64(max(state, 0)))
 	}
 }

@@ -41,6 +41,16 @@ type Options struct {
 	// ModelDir is loaded at the start too: a directory with a model file, which is served as ModelName; or a directory of model
 	// directories, each served under its own name, which the repository API can load again and add to.
 	ModelDir string
+	// ModelConfig is a file with the list of the models to serve, in the form of KServe's multi-model serving. Then ModelDir is not loaded as
+	// a whole: it is where the models are whose storageUri is not local. Keep follows the file.
+	ModelConfig string
+	// FollowDir says that Keep loads directories below ModelDir that are new or have changed, and removes the models of those that are gone.
+	FollowDir bool
+	// Poll is how often Keep looks. Default 5 s.
+	Poll time.Duration
+	// MaxMemory bounds the memory of the models of engines: beyond it those used least recently are let go of, and loaded again when they are
+	// asked for. 0 is no bound.
+	MaxMemory int64
 	// ModelName is the name of the model in ModelDir; default "model".
 	ModelName string
 	// ModelExpected says that a ModelDir without any model is a fault, and keeps the server not ready, and not the empty start of a server
@@ -90,6 +100,7 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.ModelName = cmp.Or(o.ModelName, "model")
+	o.Poll = cmp.Or(o.Poll, 5*time.Second)
 	o.MaxBodies = cmp.Or(o.MaxBodies, httpserver.DefaultMaxHeld)
 	o.Running = cmp.Or(o.Running, max(64, 8*runtime.GOMAXPROCS(0)))
 	o.Queue = cmp.Or(o.Queue, 1024)

@@ -41,6 +41,9 @@ type Server struct {
 	lasting context.Context //nolint:containedctx // it ends when draining begins
 	drained context.CancelFunc
 
+	config  *modelConfig // of Options.ModelConfig, for Keep
+	follows atomic.Bool  // there is a directory of model directories
+
 	started, draining atomic.Bool
 	expected          atomic.Pointer[string] // a model that must be loaded before the server is ready
 }
@@ -63,12 +66,13 @@ func New(opts Options) *Server {
 		Engines:       opts.Engines,
 		Engine:        opts.Framework,
 		EngineOptions: engine.Options{Threads: opts.Threads},
+		MaxMemory:     opts.MaxMemory,
 		Attach:        func(name string) any { return s.metrics.lane(name) },
 		Removed:       s.metrics.forget,
 		Log:           opts.Log,
 	})
-	s.metrics.index = s.models.Index
-	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "" && opts.Load == nil)
+	s.metrics.index, s.metrics.models = s.models.Index, s.models
+	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "" && opts.Load == nil && opts.ModelConfig == "")
 	s.tellHealth()
 	return s
 }
@@ -124,7 +128,12 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.loadModels(ctx); err != nil {
 		return err
 	}
-	if s.opts.ModelDir != "" {
+	switch {
+	case s.opts.ModelConfig != "":
+		if err := s.startConfig(ctx); err != nil {
+			return err
+		}
+	case s.opts.ModelDir != "":
 		if err := s.loadDir(ctx); err != nil {
 			return err
 		}
@@ -210,6 +219,7 @@ func (s *Server) loadDir(ctx context.Context) error {
 		return s.models.Stray(err, dir)
 	}
 	s.models.UseRoot(dir)
+	s.follows.Store(true)
 	names, err := s.models.RootNames()
 	if err != nil {
 		return err
@@ -262,6 +272,7 @@ func (s *Server) Run(ctx context.Context) error {
 			return
 		}
 		s.log.Info("serving", zap.Any("http", s.HTTPAddr()), zap.Any("grpc", s.GRPCAddr()), zap.Bool("ready", s.Ready()))
+		s.Keep(ctx)
 	}()
 	err := s.server.Run(ctx)
 	cancel(nil)

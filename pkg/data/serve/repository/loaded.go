@@ -28,6 +28,7 @@ type Loaded struct {
 	Attached any
 
 	refs atomic.Int64 // the repository's own, and one for each request
+	used atomic.Int64 // when it was lent last, in ticks of the repository
 	log  *zap.Logger
 }
 

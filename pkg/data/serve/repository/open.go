@@ -274,11 +274,11 @@ func directories(dir string) ([]string, error) {
 	return names, nil
 }
 
-// sources are what <root>/<name> holds: one model, or, in folders whose names are numbers, its versions.
+// sources are what a name's directory holds: one model, or, in folders whose names are numbers, its versions.
 func (r *Repository) sources(name string) ([]Source, error) {
-	dir := filepath.Join(*r.root.Load(), name)
-	one := Source{Name: name, Path: dir, Engine: r.opts.Engine, Options: r.opts.EngineOptions}
-	if has, err := r.HasModelFile(dir, r.opts.Engine); err != nil || has {
+	one, _ := r.place(name)
+	dir := one.Path
+	if has, err := r.HasModelFile(dir, one.Engine); err != nil || has {
 		return []Source{one}, nil //nolint:nilerr // find has its own words for a directory that cannot be read
 	}
 	entries, err := os.ReadDir(dir)

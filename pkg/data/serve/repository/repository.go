@@ -9,8 +9,8 @@
 package repository
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"maps"
@@ -38,6 +38,9 @@ type Options struct {
 	EngineOptions engine.Options
 	// Loads is how many models are opened at once. Default 2.
 	Loads int
+	// MaxMemory bounds the memory of all models of engines together: beyond it those used least recently are let go of, and read again when
+	// they are asked for. 0 is no bound.
+	MaxMemory int64
 	// Attach makes what requests of one name share, in the owner's view: it becomes Loaded.Attached. It is called for every model
 	// that is loaded, Removed when a name is gone. Both may be nil.
 	Attach  func(name string) any
@@ -55,6 +58,8 @@ type Source struct {
 	// Engine is the name of the engine to open it with; empty means that the file decides.
 	Engine  string
 	Options engine.Options
+	// Memory is what the model is expected to take, in bytes, before it has been loaded once. 0 is not known.
+	Memory int64
 	// Model is a model that exists already, written in Go: then nothing is read and Path is not used.
 	Model engine.Model
 }
@@ -74,8 +79,10 @@ const (
 type Entry struct {
 	Name, Version string
 	State         State
-	// Reason says why the model is not available, or why the last attempt to replace it was given up.
+	// Reason says why the model is not available, why the last attempt to replace it was given up, or that it is not in memory for now.
 	Reason string
+	// Bytes is the memory that it takes now.
+	Bytes int64
 }
 
 // Repository holds models by name and version. It is safe for concurrent use.
@@ -86,7 +93,13 @@ type Repository struct {
 
 	root atomic.Pointer[string]
 
-	mu      sync.Mutex     // guards the making of a new view
+	mu      sync.Mutex // guards the making of a new view, and what is below
+	waking  map[slotKey]*waking
+	places  map[string]Source   // names that have a directory of their own
+	failed  map[slotKey]attempt // what could not be loaded
+	tallies map[string]*Tally
+
+	ticks   atomic.Int64   // grows with every use, where memory is bounded
 	loading [64]sync.Mutex // one load or unload of a name at a time; names share locks by their hash
 	seed    maphash.Seed
 }
@@ -107,7 +120,22 @@ type slot struct {
 	state   State
 	reason  string
 	loaded  *Loaded // nil when there is nothing to serve
+	source  Source
+	bytes   int64            // what it takes in memory, or took when it was there
+	resting bool             // it is not in memory, and is loaded when it is asked for
+	meta    *engine.Metadata // of the model that was loaded last
 }
+
+func (s *slot) entry(name string) Entry {
+	e := Entry{Name: name, Version: s.version, State: s.state, Reason: s.reason}
+	if s.loaded != nil {
+		e.Bytes = s.bytes
+	}
+	return e
+}
+
+// serves reports whether a request would be answered.
+func (s *slot) serves() bool { return s.loaded != nil || s.resting }
 
 // New makes an empty repository.
 func New(opts Options) *Repository {
@@ -117,7 +145,10 @@ func New(opts Options) *Repository {
 	if opts.Log == nil {
 		opts.Log = zap.NewNop()
 	}
-	r := &Repository{opts: opts, loads: make(chan struct{}, opts.Loads), seed: maphash.MakeSeed()}
+	r := &Repository{
+		opts: opts, loads: make(chan struct{}, opts.Loads), seed: maphash.MakeSeed(),
+		waking: map[slotKey]*waking{}, places: map[string]Source{}, failed: map[slotKey]attempt{}, tallies: map[string]*Tally{},
+	}
 	r.UseRoot(opts.Root)
 	r.current.Store(&view{models: map[string]*named{}})
 	return r
@@ -147,7 +178,7 @@ func (r *Repository) Index() []Entry {
 	var out []Entry
 	for _, name := range v.names {
 		for _, s := range v.models[name].versions {
-			out = append(out, Entry{Name: name, Version: s.version, State: s.state, Reason: s.reason})
+			out = append(out, s.entry(name))
 		}
 	}
 	return out
@@ -159,20 +190,47 @@ func (r *Repository) Status(name, version string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return Entry{Name: name, Version: s.version, State: s.state, Reason: s.reason}, nil
+	return s.entry(name), nil
 }
 
-// Acquire lends a model to a request; the caller releases it. The error is NotFound, or Unavailable for a model that is not ready.
+// Metadata is what is known of a model that is ready, in memory or not. The error is NotFound, or Unavailable.
+func (r *Repository) Metadata(name, version string) (engine.Metadata, error) {
+	s, err := r.current.Load().find(name, version)
+	switch {
+	case err != nil:
+		return engine.Metadata{}, err
+	case !s.serves():
+		return engine.Metadata{}, notReady(name)
+	}
+	return *s.meta, nil
+}
+
+// Acquire is AcquireContext of a request without end.
 func (r *Repository) Acquire(name, version string) (*Loaded, error) {
+	return r.AcquireContext(context.Background(), name, version)
+}
+
+// AcquireContext lends a model to a request; the caller releases it. One that is not in memory is loaded, and waited for until ctx ends.
+// The error is NotFound, or Unavailable for a model that is not ready.
+func (r *Repository) AcquireContext(ctx context.Context, name, version string) (*Loaded, error) {
 	for {
 		s, err := r.current.Load().find(name, version)
 		if err != nil {
 			return nil, err
 		}
 		if s.loaded == nil {
-			return nil, notReady(name)
+			if !s.resting {
+				return nil, notReady(name)
+			}
+			if err := r.wake(ctx, slotKey{name, s.version}); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if s.loaded.acquire() {
+			if r.opts.MaxMemory > 0 {
+				s.loaded.used.Store(r.ticks.Add(1))
+			}
 			return s.loaded, nil
 		}
 		// The last view's model was closed between the look and the grip: the next view has another or none.
@@ -198,7 +256,7 @@ func (v *view) find(name, version string) (*slot, error) {
 // best is the newest version that can serve, or else the newest.
 func (n *named) best() *slot {
 	for i := len(n.versions) - 1; i >= 0; i-- {
-		if n.versions[i].loaded != nil {
+		if n.versions[i].serves() {
 			return &n.versions[i]
 		}
 	}
@@ -251,48 +309,71 @@ func (r *Repository) add(ctx context.Context, src Source) error {
 	if strings.ContainsAny(src.Version, "/\x00") || !utf8.ValidString(src.Version) {
 		return fmt.Errorf("version %q of model %s: expected text without slashes", src.Version, src.Name)
 	}
+	known := src.Memory
 	r.change(src.Name, src.Version, func(s *slot) {
-		if s.loaded == nil {
+		if !s.serves() {
 			s.state, s.reason = Loading, ""
 		}
+		known = cmp.Or(s.bytes, known)
 	})
+	before := attempt{src, r.fingerprint(src)}
 	select {
 	case r.loads <- struct{}{}:
 		defer func() { <-r.loads }()
 	case <-ctx.Done():
-		r.fail(src, ctx.Err())
+		r.fail(before, ctx.Err())
 		return fmt.Errorf("load model %s: %w", src.Name, ctx.Err())
 	}
 	began := time.Now()
+	r.makeRoom(min(known, r.opts.MaxMemory), slotKey{src.Name, src.Version})
 	model, engineName, err := r.open(ctx, src)
 	if err != nil {
-		r.fail(src, err)
+		r.fail(before, err)
+		return fmt.Errorf("load model %s: %w", src.Name, err)
+	}
+	bytes := memoryOf(model, src.Model != nil)
+	if err := r.tooLarge(bytes); err != nil {
+		_ = model.Close()
+		r.fail(before, err)
 		return fmt.Errorf("load model %s: %w", src.Name, err)
 	}
 	loaded := newLoaded(src, model, r.opts.Log)
 	if r.opts.Attach != nil {
 		loaded.Attached = r.opts.Attach(src.Name)
 	}
+	meta := model.Metadata()
+	r.publish(src, loaded, bytes, &meta)
+	r.opts.Log.Info("model is ready", zap.String("model", src.Name), zap.String("version", src.Version),
+		zap.String("engine", engineName), zap.String("class", meta.Class), zap.Int64("bytes", bytes), zap.Duration("took", time.Since(began)))
+	return nil
+}
+
+// publish serves a model that was opened, and lets go of the one in its place and of those that there is no room for any more.
+func (r *Repository) publish(src Source, loaded *Loaded, bytes int64, meta *engine.Metadata) {
+	loaded.used.Store(r.ticks.Add(1))
 	var old *Loaded
 	r.change(src.Name, src.Version, func(s *slot) {
 		old = s.loaded
-		s.state, s.reason, s.loaded = Ready, "", loaded
+		s.state, s.reason, s.loaded, s.resting = Ready, "", loaded, false
+		s.source, s.bytes, s.meta = src, bytes, meta
+		delete(r.failed, slotKey{src.Name, src.Version})
+		r.tally(src.Name).Loads++
 	})
 	if old != nil {
 		old.Release()
 	}
-	meta := model.Metadata()
-	r.opts.Log.Info("model is ready", zap.String("model", src.Name), zap.String("version", src.Version),
-		zap.String("engine", engineName), zap.String("class", meta.Class), zap.Duration("took", time.Since(began)))
-	return nil
+	r.makeRoom(0, slotKey{src.Name, src.Version})
 }
 
-func (r *Repository) fail(src Source, err error) {
-	r.change(src.Name, src.Version, func(s *slot) {
+// fail notes why a model was not loaded. One that serves goes on with what it has.
+func (r *Repository) fail(a attempt, err error) {
+	r.change(a.src.Name, a.src.Version, func(s *slot) {
 		if s.loaded == nil {
-			s.state = Unavailable
+			s.state, s.resting = Unavailable, false
 		}
 		s.reason = r.relative(err.Error())
+		r.failed[slotKey{a.src.Name, a.src.Version}] = a
+		r.tally(a.src.Name).Failures++
 	})
 }
 
@@ -361,6 +442,8 @@ func (r *Repository) drop(name string) (known, served bool) {
 	n := next.models[name]
 	if n != nil {
 		delete(next.models, name)
+		delete(r.tallies, name)
+		maps.DeleteFunc(r.failed, func(k slotKey, _ attempt) bool { return k.name == name })
 		next.names = slices.DeleteFunc(next.names, func(other string) bool { return other == name })
 		r.current.Store(next)
 	}
@@ -387,45 +470,6 @@ func (r *Repository) Close() {
 	}
 }
 
-// Reload is the repository API's load. Under a root it reads <root>/<name> again, and the model goes to the end of the list; without one
-// it only answers whether the model is ready. Errors are *protocol.Error: Unavailable with the reason, or NotFound for a name
-// that cannot be a directory's.
-func (r *Repository) Reload(ctx context.Context, name string) error {
-	if *r.root.Load() == "" {
-		entry, err := r.Status(name, "")
-		if err != nil || entry.State != Ready {
-			return notReady(name)
-		}
-		return nil
-	}
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
-		return notFound(name)
-	}
-	one := r.lock(name)
-	one.Lock()
-	defer one.Unlock()
-	if ctx.Err() != nil { // given up while others loaded it: their work is not done again for nobody
-		return protocol.Wrap(ctx.Err(), protocol.Unavailable, "the client went away before model %s was loaded", name)
-	}
-	_, known := r.current.Load().models[name]
-	if err := r.reload(ctx, name); err != nil {
-		if !known {
-			r.drop(name)
-		}
-		reason := r.relative(strings.TrimPrefix(err.Error(), "load model "+name+": "))
-		e := protocol.Wrap(err, protocol.Unavailable, "Model with name %s is not ready. %s", name, reason)
-		return e
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next := r.current.Load().clone()
-	if i := slices.Index(next.names, name); i >= 0 {
-		next.names = append(slices.Delete(next.names, i, i+1), name)
-		r.current.Store(next)
-	}
-	return nil
-}
-
 // Arrange puts names in front of all others, in the given order: models that were loaded side by side end in any.
 func (r *Repository) Arrange(names []string) {
 	r.mu.Lock()
@@ -437,53 +481,6 @@ func (r *Repository) Arrange(names []string) {
 	}
 	slices.SortStableFunc(next.names, func(a, b string) int { return place[a] - place[b] })
 	r.current.Store(next)
-}
-
-// AddFromRoot loads <root>/<name>. Unlike Reload it keeps the name of a model that cannot be loaded, with the reason, in the index.
-func (r *Repository) AddFromRoot(ctx context.Context, name string) error {
-	one := r.lock(name)
-	one.Lock()
-	defer one.Unlock()
-	return r.reload(ctx, name)
-}
-
-func (r *Repository) reload(ctx context.Context, name string) error {
-	sources, err := r.sources(name)
-	if err != nil {
-		return err
-	}
-	var failed []error
-	for _, src := range sources {
-		if err := r.add(ctx, src); err != nil {
-			failed = append(failed, err)
-		}
-	}
-	if len(failed) == len(sources) {
-		return errors.Join(failed...)
-	}
-	r.keep(name, sources)
-	return nil
-}
-
-// keep stops serving the versions of a name that are not among sources: their directories are gone.
-func (r *Repository) keep(name string, sources []Source) {
-	r.mu.Lock()
-	next := r.current.Load().clone()
-	n := &named{}
-	var gone []*Loaded
-	for _, s := range next.models[name].versions {
-		if slices.ContainsFunc(sources, func(src Source) bool { return src.Version == s.version }) {
-			n.versions = append(n.versions, s)
-		} else if s.loaded != nil {
-			gone = append(gone, s.loaded)
-		}
-	}
-	next.models[name] = n
-	r.current.Store(next)
-	r.mu.Unlock()
-	for _, l := range gone {
-		l.Release()
-	}
 }
 
 // relative takes the root's path out of a text that clients see.
