@@ -53,7 +53,7 @@ func read(ctx context.Context, client dynamic.Interface, o Options, namespace st
 			}
 			return nil, exit.Silent(exit.Invalid)
 		}
-		online.Place(all, namespace)
+		online.Place(all, nil, namespace)
 		files = all
 	}
 	r := online.New(client, o.System, files)

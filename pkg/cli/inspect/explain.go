@@ -4,6 +4,7 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -60,30 +61,45 @@ func ExplainCommand(streams output.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain -f FILE...",
 		Short: "Tell why each service gets its runtime, mode, storage and URL, and why not the others",
+		Long: `Tell each decision that the controller would take about the services and graphs of files, with its reason and what was not chosen.
+
+Without --cluster the shipped settings and runtimes stand for those that the files do not hold. With it they are taken from the cluster, and so
+are storage containers, service accounts and secrets: only what the services need is read, and nothing is written. What may not be read is
+told, and ends the command with 1 only where the answer hangs on it.`,
 		Example: `  kserve explain -f deploy/samples/sklearn-iris.yaml
+  kserve explain -f isvc.yaml --cluster -n models
   kserve explain -f isvc.yaml -o json | jq '.[].decisions[] | select(.subject == "runtime")'`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.take(args); err != nil {
 				return err
 			}
-			return explainAll(o, streams)
+			return explainAll(cmd.Context(), o, streams)
 		},
 	}
 	o.bind(cmd, output.Table)
 	return cmd
 }
 
-func explainAll(o options, streams output.Streams) error {
-	world, err := read(streams, o.files)
+func explainAll(ctx context.Context, o options, streams output.Streams) error {
+	world, err := o.read(ctx, streams)
 	if err != nil {
 		return err
 	}
 	all := []Explanation{}
-	blocked := false
-	for _, item := range world.Items() {
-		e := explain(world, item)
-		blocked = blocked || e.Blocked != nil
+	code := exit.OK
+	for _, item := range world.items() {
+		e, err := explain(ctx, world, item)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.Blocked == nil:
+		case e.Blocked.Reason == reasonUnread:
+			code = max(code, exit.Failed)
+		default:
+			code = exit.Invalid
+		}
 		all = append(all, e)
 	}
 	if o.output != output.Table {
@@ -94,14 +110,18 @@ func explainAll(o options, streams output.Streams) error {
 	if err != nil {
 		return err
 	}
-	if blocked {
-		return exit.Silent(exit.Invalid)
+	if code != exit.OK {
+		return exit.Silent(code)
 	}
 	return nil
 }
 
-func explain(world *offline.World, item offline.Item) Explanation {
+// reasonUnread is of what cannot be told because something may not be read.
+const reasonUnread = "NotReadable"
+
+func explain(ctx context.Context, world *source, item offline.Item) (Explanation, error) {
 	e := Explanation{Kind: item.Object.Kind.Kind, Name: item.Object.Namespace + "/" + item.Object.Name}
+	e.Notes = world.notes(item.Object)
 	for _, w := range world.Warnings() {
 		if w.Object == item.Object {
 			e.Notes = append(e.Notes, w.Field+": "+w.Detail)
@@ -119,6 +139,13 @@ func explain(world *offline.World, item offline.Item) Explanation {
 			for _, obj := range objects {
 				e.Objects = append(e.Objects, obj.GetObjectKind().GroupVersionKind().Kind+" "+obj.GetName())
 			}
+			lacking, err := world.lacks(ctx, objects)
+			if err != nil {
+				return e, err
+			}
+			if len(lacking) > 0 {
+				e.Blocked = &Blocked{Reason: "KindMissing", Message: strings.Join(lacking, "; ")}
+			}
 		}
 	}
 	if err != nil {
@@ -134,15 +161,18 @@ func explain(world *offline.World, item offline.Item) Explanation {
 		case errors.As(err, &waiting):
 			e.Blocked = &Blocked{Reason: waiting.Reason, Message: waiting.Message}
 		}
+		if cannot := world.cannotTell(err); cannot != nil {
+			e.Blocked = &Blocked{Reason: reasonUnread, Message: cannot.Error()}
+		}
 	}
 	for _, d := range decisions {
-		out := Decision{Subject: d.Subject, Role: string(d.Role), Workload: d.Workload, Chosen: d.Chosen, Why: d.Why}
+		out := Decision{Subject: d.Subject, Role: string(d.Role), Workload: d.Workload, Chosen: d.Chosen, Why: asWritten(item.Object, d)}
 		for _, r := range d.Rejected {
 			out.Rejected = append(out.Rejected, Rejection(r))
 		}
 		e.Decisions = append(e.Decisions, out)
 	}
-	return e
+	return e, nil
 }
 
 // printExplanations prints a tree: what concerns the whole service, then its components, each with its decisions. Reasons are sentences, and

@@ -130,3 +130,25 @@ func TestAFormatThatNoRuntimeServesIsAWarning(t *testing.T) {
 	require.Equal(t, exit.Invalid, exit.Code(err))
 	require.Contains(t, stdout, `did you mean "sklearn"?`)
 }
+
+func TestReasonsSpeakOfWhatWasWritten(t *testing.T) {
+	const head = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: iris"
+	why := func(spec, workload, subject string) string {
+		stdout, stderr, err := call(ExplainCommand, head+spec, "-f", "-", "-o", "json")
+		require.NoError(t, err, stderr)
+		var all []Explanation
+		require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+		for _, d := range all[0].Decisions {
+			if d.Subject == subject && d.Workload == workload {
+				return d.Why
+			}
+		}
+		return ""
+	}
+	older := "}\nspec: {predictor: {sklearn: {storageUri: \"s3://b/m\"}}}"
+	require.Equal(t, "the operator's default (deploy.defaultDeploymentMode)", why(older, "", "mode"))
+	require.Contains(t, why(older, "iris-predictor", "storage"), "spec.predictor.sklearn.storageUri")
+	canary := ", annotations: {serving.kserve.io/deploymentMode: Standard}}\nspec: {predictor: {model: {modelFormat: {name: sklearn}, storageUri: \"s3://b/m\"}}, canary: [{trafficPercent: 10, predictor: {name: v2, model: {modelFormat: {name: sklearn}, storageUri: \"s3://b/2\"}}}]}"
+	require.Equal(t, "the stable predictor has it, and the model format is the same", why(canary, "iris-v2-predictor", "runtime"))
+	require.Contains(t, why(canary, "iris-v2-predictor", "storage"), "spec.canary[0].predictor.model.storageUri")
+}

@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/render"
@@ -27,52 +29,70 @@ func RenderCommand(streams output.Streams) *cobra.Command {
 		Short: "Print the objects that a cluster would get",
 		Long: `Print the Deployments, Services, routes and autoscalers that the controller would create for each InferenceService
 and InferenceGraph, made by the same code. Runtimes, secrets, service accounts and the ConfigMap inferenceservice-config are taken from the files
-where they are there; the shipped runtimes and settings stand for the rest.`,
+where they are there; the shipped runtimes and settings stand for the rest, or, with --cluster, those of a cluster.`,
 		Example: `  kserve render -f deploy/samples/sklearn-iris.yaml
-  kserve render -f isvc.yaml -o json | jq '.items[].kind'`,
+  kserve render -f isvc.yaml -o json | jq '.items[].kind'
+  kserve render -f isvc.yaml --cluster -n models`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.take(args); err != nil {
 				return err
 			}
-			return renderAll(o, streams)
+			return renderAll(cmd.Context(), o, streams)
 		},
 	}
 	o.bind(cmd, output.YAML)
 	return cmd
 }
 
-func renderAll(o options, streams output.Streams) error {
-	world, err := read(streams, o.files)
+func renderAll(ctx context.Context, o options, streams output.Streams) error {
+	world, err := o.read(ctx, streams)
 	if err != nil {
 		return err
 	}
 	var objects []plan.Object
-	blocked := 0
-	for _, item := range world.Items() {
+	code := exit.OK
+	fails := func(item offline.Item, as int, text string) {
+		code = max(code, as)
+		fmt.Fprintf(streams.Err, "%s: %s\n", item.Object.ID(), output.Text(text))
+	}
+	for _, item := range world.items() {
 		p, err := item.Plan()
+		var made []plan.Object
 		if err == nil {
-			var made []plan.Object
-			if made, err = render.Objects(p, world.Settings); err == nil {
-				for _, obj := range made {
-					obj.SetOwnerReferences(withUID(obj.GetOwnerReferences()))
-				}
-				objects = append(objects, made...)
-				for _, u := range p.Unplanned {
-					blocked++
-					fmt.Fprintf(streams.Err, "%s: spec.canary[%d]: %s\n", item.Object.ID(), u.Index, output.Text(u.Why.Error()))
-				}
+			made, err = render.Objects(p, world.Settings)
+		}
+		if err != nil {
+			if cannot := world.cannotTell(err); cannot != nil {
+				fails(item, exit.Failed, cannot.Error())
 				continue
 			}
+			fails(item, exit.Invalid, err.Error())
+			continue
 		}
-		blocked++
-		fmt.Fprintf(streams.Err, "%s: %s\n", item.Object.ID(), output.Text(err.Error()))
+		lacking, err := world.lacks(ctx, made)
+		if err != nil {
+			return err
+		}
+		for _, lack := range lacking {
+			fails(item, exit.Invalid, lack)
+		}
+		for _, obj := range made {
+			obj.SetOwnerReferences(withUID(obj.GetOwnerReferences()))
+		}
+		objects = append(objects, made...)
+		for _, u := range p.Unplanned {
+			fails(item, exit.Invalid, fmt.Sprintf("spec.canary[%d]: %v", u.Index, u.Why))
+		}
+		for _, n := range world.notes(item.Object) {
+			fmt.Fprintf(streams.Err, "%s: %s\n", item.Object.ID(), output.Text(n))
+		}
 	}
 	if err := printObjects(o.output, streams, objects); err != nil {
 		return err
 	}
-	if blocked > 0 {
-		return exit.Silent(exit.Invalid)
+	if code != exit.OK {
+		return exit.Silent(code)
 	}
 	return nil
 }

@@ -99,9 +99,8 @@ func (w *World) Warnings() []Warning {
 	return all
 }
 
-// Unserved are warnings about services whose model no runtime serves, as far as the files and the shipped runtimes tell: a cluster may
-// have others.
-func (w *World) Unserved() []Warning {
+// Unserved are warnings about services whose model no runtime serves, as far as the runtimes at hand tell, which are named in words.
+func (w *World) Unserved(runtimes string) []Warning {
 	var all []Warning
 	for _, s := range w.Services {
 		var b *plan.Blocked
@@ -117,7 +116,7 @@ func (w *World) Unserved() []Warning {
 		default:
 			continue
 		}
-		all = append(all, Warning{s.Object, serving.Warning{Field: field, Detail: b.Message + " (of the files and the shipped runtimes)"}})
+		all = append(all, Warning{s.Object, serving.Warning{Field: field, Detail: b.Message + " (" + runtimes + ")"}})
 	}
 	return all
 }

@@ -84,6 +84,9 @@ func Whole(all []*manifest.Object, faults []manifest.Fault, build func([]*manife
 // Objects counts what the files hold.
 func (w *World) Objects() int { return len(w.objects) }
 
+// All are the objects that the world was built of, without the shipped ones.
+func (w *World) All() []*manifest.Object { return w.objects }
+
 // Build sorts objects into a World. The shipped runtimes are part of it; one of the same name in the files replaces it.
 func Build(objects []*manifest.Object) (*World, []manifest.Fault) { return build(objects, true) }
 

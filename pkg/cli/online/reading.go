@@ -64,8 +64,9 @@ type Unread struct {
 // Absent is an object that does not exist.
 type Absent struct {
 	Kind, Namespace, Name string
-	// By is who names it.
+	// By is who names it, Of the service that this is about.
 	By string
+	Of *manifest.Object
 }
 
 // New starts with the objects of files.

@@ -17,11 +17,18 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/manifest"
 )
 
-// Place gives objects of files that name no namespace the one that is meant, as kubectl apply does.
-func Place(objects []*manifest.Object, namespace string) {
+// Place gives objects of files that name no namespace the one that is meant, as kubectl apply does, and tells their faults by it.
+func Place(objects []*manifest.Object, faults []manifest.Fault, namespace string) {
 	for _, o := range objects {
-		if o.Unplaced {
-			o.Namespace = namespace
+		if !o.Unplaced {
+			continue
+		}
+		before := o.ID()
+		o.Namespace = namespace
+		for i := range faults {
+			if f := &faults[i]; f.Source == o.Source && f.Document == o.Document && f.Object == before {
+				f.Object = o.ID()
+			}
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (r *Reading) credentials(ctx context.Context, st *settings.Settings, which 
 				return err
 			}
 			if !found && name != "default" {
-				r.absent(Absent{"ServiceAccount", o.Namespace, name, o.ID()})
+				r.absent(Absent{"ServiceAccount", o.Namespace, name, "the service", o})
 			}
 			for _, one := range r.Objects {
 				if sa, ok := one.Value.(*corev1.ServiceAccount); ok && one.Namespace == o.Namespace && one.Name == name {
@@ -181,7 +181,7 @@ func (r *Reading) credentials(ctx context.Context, st *settings.Settings, which 
 				return err
 			}
 			if who := by[name]; !found && who != "" {
-				r.absent(Absent{"Secret", o.Namespace, name, who})
+				r.absent(Absent{"Secret", o.Namespace, name, who, o})
 			}
 		}
 	}
