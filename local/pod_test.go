@@ -159,8 +159,8 @@ func TestPodsThatEnd(t *testing.T) {
 			phase: corev1.PodSucceeded, log: "2\n",
 		},
 		"processes are its own": {
-			pod:   `{containers: [{name: c, image: sh, args: ["ps -e -o comm= | sort -u | tr '\\n' ' '"]}]}`,
-			phase: corev1.PodSucceeded, log: "ps sh sort tr ",
+			pod:   `{containers: [{name: c, image: sh, args: ["P=$(ps -e -o comm=); echo \"$P\" | sort -u | tr '\\n' ' '"]}]}`,
+			phase: corev1.PodSucceeded, log: "ps sh ",
 		},
 		"processes are the pod's when it shares them": {
 			pod: `
