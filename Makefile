@@ -102,6 +102,14 @@ parity: cluster-binary ## Controller and webhook on an API server: compare what 
 test-clients: ## Python kserve SDK and tritonclient against running services
 	@go run ./test/clients
 
+# Prometheus is in no module that others build: what it needs is for nobody else. Its discovery of clouds is left out.
+$(BIN)/prometheus: tools/prometheus/go.mod tools/prometheus/go.sum
+	@cd tools/prometheus && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags remove_all_sd -o $@ github.com/prometheus/prometheus/cmd/prometheus
+
+.PHONY: test-prometheus
+test-prometheus: $(BIN)/prometheus ## The queries of canary analysis on a real Prometheus that scrapes model servers; it is built first, once
+	@KSERVE_PROMETHEUS_BINARY=$< go test -json -vet=off -count=1 ./test/prometheus | go run ./test/runner -events
+
 .PHONY: golden
 golden: ## Rewrite golden files from what the code does now; read the diff before you commit it
 	@go test ./pkg/control/... ./pkg/cli/... -update >/dev/null || true

@@ -26,8 +26,8 @@ import (
 
 // The tests of this file change the settings, which all tests share: they do not run in parallel.
 
-// prometheus answers /api/v1/query with one number. It is a stand-in that speaks the protocol: Prometheus itself is no Go module that a test could
-// build, and what is tested here is what becomes of its answers.
+// prometheus answers /api/v1/query with one number. It is a stand-in that speaks the protocol: what is tested here is what becomes of its answers.
+// test/prometheus asks Prometheus itself.
 type prometheus struct {
 	*httptest.Server
 
