@@ -187,14 +187,6 @@ func (c *chain) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 	return nil
 }
 
-// Explain implements engine.Explainer.
-func (c *chain) Explain(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
-	if e, ok := c.own.(engine.Explainer); ok {
-		return e.Explain(ctx, in, out)
-	}
-	return errNoExplainer()
-}
-
 // errNoExplainer has the words that clients of KServe know.
 func errNoExplainer() error {
 	return protocol.Errorf(protocol.Unsupported, "Could not find explainer_host.")

@@ -210,30 +210,6 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 	return http.StatusOK
 }
 
-// v1Explain answers that there is no explainer, after the checks of the request that a prediction makes.
-func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) int {
-	m, err := s.models.AcquireContext(r.Context(), name, "")
-	if err != nil {
-		return s.refuse(w, nil, err)
-	}
-	defer m.Release()
-	sc := s.borrow()
-	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
-		return s.refuse(w, m, err)
-	}
-	defer s.bodies.Release(sc.body)
-	if raw, ok := m.Model.(engine.Raw); ok {
-		return s.v1Raw(w, r, m, raw, sc, "explain")
-	}
-	if kind := r.Header.Get("Content-Type"); kind == "" || protocol.IsJSON(kind) {
-		if _, _, err := sc.decodeV1(r.Header); err != nil {
-			return s.refuse(w, m, err)
-		}
-	}
-	s.giveBack(m, sc)
-	return s.refuse(w, m, protocol.Errorf(protocol.Unsupported, "Could not find explainer_host."))
-}
-
 func isSchema(err error) bool {
 	var schema *v2.SchemaError
 	return errors.As(err, &schema)

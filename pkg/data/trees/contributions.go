@@ -9,13 +9,11 @@ import "fmt"
 const maxExplained = 1024
 
 // Contributions adds to out, for each row and output, what every feature contributes to the sum of the trees [first, last), and
-// behind them what the trees give on average: Options.Features + 1 numbers. It is the exact algorithm for trees (Lundberg and Lee)
-// with the covers of training as weights, and needs Tree.Cover.
+// behind them what the trees give on average: Options.Features + 1 numbers. It is the path-dependent algorithm for trees, exact in the
+// sense of Shapley with the covers of training as weights (Lundberg, Erion, Lee: Consistent Individualized Feature Attribution for
+// Tree Ensembles, 2018, Algorithm 2), and needs Tree.Cover. Its time grows with leaves times the square of the depth.
 func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) error {
-	switch {
-	case f.width != 1:
-		return fmt.Errorf("contributions of trees with leaf vectors are not defined")
-	case f.cover == nil && last > first:
+	if f.cover == nil && last > first {
 		return fmt.Errorf("the model keeps no weights of its nodes, which contributions need")
 	}
 	depth := int32(0)
@@ -25,25 +23,40 @@ func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) erro
 	if depth > maxExplained {
 		return fmt.Errorf("a tree is %d levels deep, contributions are for trees of up to %d", depth, maxExplained)
 	}
-	width := f.features + 1
-	out = out[:m.Rows*f.outputs*width]
-	f.split(m.Rows, func(from, to int) {
-		s := f.scratch(&m)
-		defer f.release(s)
-		e := explainer[V]{forest: f, scratch: s, path: make([]share, (depth+2)*(depth+3)/2)}
-		for row := from; row < to; row++ {
-			f.walk.encodeRow(s, &s.rows, row)
-			for t := first; t < last; t++ {
-				at := (row*f.outputs + int(f.output[t])) * width
-				e.out = out[at : at+width]
-				e.out[width-1] += f.mean[t]
-				if f.walk.deepest(t) > 0 {
-					e.visit(f.walk.root(t), 0, e.path, share{feature: -1, zero: 1, one: 1})
-				}
+	out = out[:m.Rows*f.outputs*(f.features+1)]
+	f.split(m.Rows, func(from, to int) { f.contribute(&m, from, to, contributed{span{first, last}, depth}, out) })
+	return nil
+}
+
+// contributed are the trees of a call, and the depth of the deepest.
+type contributed struct {
+	span
+	depth int32
+}
+
+func (f *Forest[V]) contribute(m *Matrix, from, to int, trees contributed, out []float64) {
+	s := f.scratch(m)
+	defer f.release(s)
+	if n := int(trees.depth+2) * int(trees.depth+3) / 2; cap(s.path) < n {
+		s.path = make([]share, n)
+	}
+	e := explainer[V]{forest: f, scratch: s, width: f.features + 1}
+	for row := from; row < to; row++ {
+		f.walk.encodeRow(s, &s.rows, row)
+		for t := trees.first; t < trees.last; t++ {
+			at := row * f.outputs
+			if f.width == 1 {
+				at += int(f.output[t])
+			}
+			e.out = out[at*e.width : (at+f.width)*e.width]
+			for k := range f.width {
+				e.out[(k+1)*e.width-1] += f.mean[t*f.width+k]
+			}
+			if f.walk.deepest(t) > 0 {
+				e.visit(f.walk.root(t), 0, s.path[:cap(s.path)], share{feature: -1, zero: 1, one: 1})
 			}
 		}
-	})
-	return nil
+	}
 }
 
 // share is one feature on the way to a leaf: the share of training rows and of this row that go that way without knowing it.
@@ -56,8 +69,8 @@ type share struct {
 type explainer[V float32 | float64] struct {
 	forest  *Forest[V]
 	scratch *scratch
-	path    []share
-	out     []float64
+	width   int       // numbers of an output
+	out     []float64 // of the outputs that the tree adds to
 }
 
 // visit explains the subtree at node. path begins with the depth steps of the parent's way; the room behind is free.
@@ -65,18 +78,17 @@ func (e *explainer[V]) visit(node uint32, depth int, path []share, last share) {
 	extend(path, depth, last)
 	v := e.forest.walk.look(e.scratch, node)
 	if v.leaf {
-		value := float64(e.forest.values[node])
-		for i := 1; i <= depth; i++ {
-			e.out[path[i].feature] += unwound(path, depth, i) * (path[i].one - path[i].zero) * value
-		}
+		e.leaf(node, depth, path)
 		return
 	}
 	hot, cold := v.right+1, v.right
 	if !v.goesLeft {
 		hot, cold = cold, hot
 	}
-	all := float64(e.forest.cover[node])
-	hotShare, coldShare := float64(e.forest.cover[hot])/all, float64(e.forest.cover[cold])/all
+	hotShare, coldShare := shares(float64(e.forest.cover[hot]), float64(e.forest.cover[cold]))
+	if all := float64(e.forest.cover[node]); all > 0 {
+		hotShare, coldShare = float64(e.forest.cover[hot])/all, float64(e.forest.cover[cold])/all
+	}
 	zero, one := 1.0, 1.0
 	for i := 1; i <= depth; i++ {
 		if path[i].feature == v.feature {
@@ -92,6 +104,31 @@ func (e *explainer[V]) visit(node uint32, depth int, path []share, last share) {
 	e.visit(hot, depth+1, next, share{feature: v.feature, zero: hotShare * zero, one: one})
 	copy(next, path[:depth+1])
 	e.visit(cold, depth+1, next, share{feature: v.feature, zero: coldShare * zero})
+}
+
+// leaf adds what the leaf at the end of path gives, for each step of it.
+func (e *explainer[V]) leaf(node uint32, depth int, path []share) {
+	values := e.forest.values[node:]
+	if e.forest.width != 1 {
+		values = e.forest.values[int(e.forest.slot[node])*e.forest.width:]
+	}
+	values = values[:e.forest.width]
+	for i := 1; i <= depth; i++ {
+		weight := unwound(path, depth, i) * (path[i].one - path[i].zero)
+		at := int(path[i].feature)
+		for _, v := range values {
+			e.out[at] += weight * float64(v)
+			at += e.width
+		}
+	}
+}
+
+// shares are the parts of two weights in their sum: halves where there is none, as of a branch that no row of training took.
+func shares(a, b float64) (float64, float64) {
+	if sum := a + b; sum > 0 {
+		return a / sum, b / sum
+	}
+	return 0.5, 0.5
 }
 
 func extend(path []share, depth int, s share) {
@@ -172,28 +209,34 @@ func (w *walker[K]) look(s *scratch, at uint32) view {
 
 // weigh keeps the covers, and works out what each tree gives on average.
 func (f *Forest[V]) weigh(trees []Tree, orders [][]int32) {
-	if f.width != 1 {
-		return
-	}
 	for i := range trees {
 		if trees[i].Cover == nil {
 			return
 		}
 	}
-	f.cover, f.mean = make([]V, 0, len(f.values)), make([]float64, len(trees))
+	f.cover, f.mean = make([]V, 0, len(f.leafID)), make([]float64, 0, len(trees)*f.width)
 	for i := range trees {
 		t, order := &trees[i], orders[i]
-		means := make([]float64, len(t.Left))
+		means := make([]float64, len(t.Left)*f.width)
 		for at := len(order) - 1; at >= 0; at-- {
 			n := order[at]
+			own := means[int(n)*f.width : (int(n)+1)*f.width]
 			if t.leaf(n) {
-				means[n] = float64(V(t.Value[n]))
+				for k := range own {
+					own[k] = float64(V(t.Value[int(n)*f.width+k]))
+				}
 				continue
 			}
-			l, r := t.Left[n], t.Right[n]
-			means[n] = (means[l]*t.Cover[l] + means[r]*t.Cover[r]) / t.Cover[n]
+			l, r := int(t.Left[n]), int(t.Right[n])
+			left, right := shares(t.Cover[l], t.Cover[r])
+			if t.Cover[n] > 0 {
+				left, right = t.Cover[l]/t.Cover[n], t.Cover[r]/t.Cover[n]
+			}
+			for k := range own {
+				own[k] = means[l*f.width+k]*left + means[r*f.width+k]*right
+			}
 		}
-		f.mean[i] = means[0]
+		f.mean = append(f.mean, means[:f.width]...)
 		for _, n := range order {
 			f.cover = append(f.cover, V(t.Cover[n]))
 		}

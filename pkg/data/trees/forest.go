@@ -24,7 +24,7 @@ type Forest[V float32 | float64] struct {
 
 	features int
 	cover    []V       // by node; nil when the trees have no covers
-	mean     []float64 // by tree
+	mean     []float64 // by tree, width numbers each
 
 	pool sync.Pool // of *scratch
 }
@@ -45,6 +45,7 @@ type scratch struct {
 	keys32 []uint32
 	keys64 []uint64
 	leaves [maxBlock]uint32
+	path   []share // of an explanation
 	rows   Matrix
 }
 

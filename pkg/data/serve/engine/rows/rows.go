@@ -76,6 +76,18 @@ const batch = 4096
 // Each calls predict for the rows of m, a batch from row from on at a time, until ctx ends: a prediction of very many rows must not
 // outlive its client.
 func Each(ctx context.Context, m trees.Matrix, predict func(part trees.Matrix, from int) error) error {
+	return each(ctx, m, batch, predict)
+}
+
+// fewRows is batch for explanations: a row takes a thousand times as long as a prediction.
+const fewRows = 16
+
+// EachFew is Each for work that takes long.
+func EachFew(ctx context.Context, m trees.Matrix, explain func(part trees.Matrix, from int) error) error {
+	return each(ctx, m, fewRows, explain)
+}
+
+func each(ctx context.Context, m trees.Matrix, batch int, predict func(part trees.Matrix, from int) error) error {
 	for from := 0; from < m.Rows; from += batch {
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {

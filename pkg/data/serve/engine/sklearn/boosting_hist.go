@@ -138,6 +138,9 @@ func (a *attrs) histTree(name string, v any, output int) trees.Tree {
 	}
 	left, right, feature, leaf := column("left"), column("right"), column("feature_idx"), column("is_leaf")
 	t := trees.Tree{Threshold: column("num_threshold", "threshold"), Value: column("value"), Output: output}
+	if _, err := nodes.Field("count"); err == nil {
+		t.Cover = column("count")
+	}
 	missing := column("missing_go_to_left")
 	if a.err = i.err; a.err != nil {
 		return t

@@ -47,6 +47,7 @@ type fittedTree struct {
 	values    []float64
 	perOutput int
 	samples   []float64 // n_node_samples
+	weights   []float64 // weighted_n_node_samples
 	// missing says that the tree knows where missing values go.
 	missing bool
 	// counts says that the values of a classifier are weights of samples, as before 1.4, and not shares.
@@ -130,6 +131,9 @@ func (t *fittedTree) nodes(a *attrs) {
 	}
 	t.tree = trees.Tree{Left: links("left_child"), Right: links("right_child"), Feature: links("feature"), Threshold: numbers("threshold")}
 	t.samples = numbers("n_node_samples")
+	if _, err := arr.Field("weighted_n_node_samples"); err == nil {
+		t.weights = numbers("weighted_n_node_samples")
+	}
 	if a.err != nil || len(arr.DType.Fields) < 8 {
 		return
 	}
@@ -175,6 +179,7 @@ func (t *fittedTree) shares() {
 	for _, n := range t.classes {
 		width += n
 	}
+	t.tree.Cover = t.weights
 	t.tree.Value = make([]float64, 0, len(t.tree.Left)*width)
 	for node := range t.tree.Left {
 		for k := range t.classes {
@@ -194,6 +199,7 @@ func (t *fittedTree) shares() {
 
 // means sets the tree's values to those of a regressor.
 func (t *fittedTree) means() {
+	t.tree.Cover = t.weights
 	t.tree.Value = make([]float64, 0, len(t.tree.Left)*len(t.classes))
 	for node := range t.tree.Left {
 		for k := range t.classes {

@@ -146,21 +146,27 @@ func buildXGBClassifier(a *attrs) (estimator, error) {
 
 func (w *wrappedXGB) methods() []string { return []string{predict} }
 
+// rows are x as the booster takes it.
+func (w *wrappedXGB) rows(c *call, x *table) (*table, error) {
+	x, err := w.checkSingle(c, x, allowNaN)
+	if err != nil || math.IsNaN(w.missing) {
+		return x, err
+	}
+	y := c.numbers(x.rows, x.cols, x.typ)
+	for i, v := range x.num {
+		y.num[i] = v
+		if float32(v) == float32(w.missing) {
+			y.num[i] = nan
+		}
+	}
+	return y, nil
+}
+
 // values are the booster's predictions.
 func (w *wrappedXGB) values(c *call, x *table) (*table, error) {
-	x, err := w.checkSingle(c, x, allowNaN)
+	x, err := w.rows(c, x)
 	if err != nil {
 		return nil, err
-	}
-	if !math.IsNaN(w.missing) {
-		y := c.numbers(x.rows, x.cols, x.typ)
-		for i, v := range x.num {
-			y.num[i] = v
-			if float32(v) == float32(w.missing) {
-				y.num[i] = nan
-			}
-		}
-		x = y
 	}
 	shape, dims, err := w.booster.Shape(w.call, x.rows)
 	if err != nil {

@@ -1,0 +1,79 @@
+// Copyright 2026 The kserve-go Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+)
+
+// explainerOf is the model's explainer; nil when it has none.
+func explainerOf(m *repository.Loaded) engine.Explainer {
+	own := any(m.Model)
+	if c, ok := own.(*chain); ok {
+		own = c.own
+	}
+	e, _ := own.(engine.Explainer)
+	return e
+}
+
+// v1Explain answers what each part of an input contributed to its prediction.
+func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) int {
+	m, err := s.models.AcquireContext(r.Context(), name, "")
+	if err != nil {
+		return s.refuse(w, nil, err)
+	}
+	defer m.Release()
+	sc := s.borrow()
+	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
+		return s.refuse(w, m, err)
+	}
+	defer s.bodies.Release(sc.body)
+	if raw, ok := m.Model.(engine.Raw); ok {
+		return s.v1Raw(w, r, m, raw, sc, "explain")
+	}
+	t := timing{began: time.Now()}
+	e := explainerOf(m)
+	if kind := r.Header.Get("Content-Type"); e == nil && kind != "" && !protocol.IsJSON(kind) {
+		return s.refuse(w, m, errNoExplainer())
+	}
+	req, event, err := sc.decodeV1(r.Header)
+	switch {
+	case err != nil:
+		return s.refuse(w, m, err)
+	case e == nil:
+		return s.refuse(w, m, errNoExplainer())
+	}
+	req.Model, req.Version = m.Name, m.Version
+	ctx := exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: &t})
+	l := m.Attached.(*lane)
+	t.decoded = time.Now()
+	if err := l.enter(ctx); err != nil {
+		return s.refuse(w, m, err)
+	}
+	began := time.Now()
+	sc.resp.Reset()
+	func() {
+		defer func() { // a model that panics leaves its place, too
+			took := time.Since(began)
+			l.leave(took)
+			s.metrics.explain.WithLabelValues(m.Name).Observe(took.Seconds())
+		}()
+		err = e.Explain(ctx, req, &sc.resp)
+	}()
+	if err != nil {
+		return s.refuse(w, m, err)
+	}
+	if sc.out, err = v1.AppendExplanations(sc.out[:0], &sc.resp); err != nil {
+		return s.refuse(w, m, err)
+	}
+	s.writeV1(w, m.Name, &event, sc.out)
+	s.giveBack(m, sc)
+	return http.StatusOK
+}
