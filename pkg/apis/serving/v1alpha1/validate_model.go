@@ -89,7 +89,9 @@ func (c *ClusterStorageContainer) Validate() field.ErrorList {
 		faults = append(faults, field.NotSupported(spec.Child("workloadType"), t, types))
 	}
 	faults = append(faults, serving.ValidateEnv(spec.Child("container", "env"), c.Spec.Container.Env)...)
-	return append(faults, podrules.Container(spec.Child("container"), &c.Spec.Container)...)
+	container := c.Spec.Container
+	container.Name = "" // pods get one of their own
+	return append(faults, podrules.Container(spec.Child("container"), &container)...)
 }
 
 // ValidateUpdate returns what is wrong with a change of a storage container. Faults that the stored one has too are warnings.

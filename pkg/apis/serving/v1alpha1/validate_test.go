@@ -45,14 +45,27 @@ func runtime(fields string) string {
 // runtimeRules are those of a runtime by itself.
 func runtimeRules() map[string]rule {
 	return map[string]rule{
-		"a format has a name":        {runtime("supportedModelFormats: [{name: ''}]"), runtime("supportedModelFormats: [{name: a}]"), "spec.supportedModelFormats[0].name", "name"},
-		"a priority is positive":     {runtime("supportedModelFormats: [{name: a, priority: 0}]"), runtime("supportedModelFormats: [{name: a, priority: 1}]"), "spec.supportedModelFormats[0].priority", "at least 1"},
-		"a format has one priority":  {runtime("supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}, {name: a, version: '0', autoSelect: true, priority: 2}]"), runtime("supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}, {name: a, version: '0', priority: 2}]"), "spec.supportedModelFormats[1].priority", "make them equal"},
-		"no container sets the path": {"{metadata: {name: r}, spec: {containers: [{name: kserve-container, env: [{name: PYTHONPATH}]}]}}", runtime("labels: {a: b}"), "spec.containers[0].env[0].name", "remove it"},
-		"a worker has one container": {runtime("workerSpec: {containers: [{name: a}, {name: b}]}"), runtime("workerSpec: {containers: [{name: a}]}"), "spec.workerSpec.containers", "at most 1"},
-		"a worker sets no path":      {runtime("workerSpec: {containers: [{name: a, env: [{name: PYTHONPATH}]}]}"), runtime("workerSpec: {containers: []}"), "spec.workerSpec.containers[0].env[0].name", "remove it"},
-		"a pipeline has nodes":       {runtime("workerSpec: {containers: [], pipelineParallelSize: 0}"), runtime("workerSpec: {containers: [], pipelineParallelSize: 1, tensorParallelSize: 1}"), "spec.workerSpec.pipelineParallelSize", "at least 1"},
-		"a node has GPUs":            {runtime("workerSpec: {containers: [], tensorParallelSize: 0}"), runtime("workerSpec: {containers: [], tensorParallelSize: 1}"), "spec.workerSpec.tensorParallelSize", "at least 1"},
+		"a format has a name":         {runtime("supportedModelFormats: [{name: ''}]"), runtime("supportedModelFormats: [{name: a}]"), "spec.supportedModelFormats[0].name", "name"},
+		"a priority is positive":      {runtime("supportedModelFormats: [{name: a, priority: 0}]"), runtime("supportedModelFormats: [{name: a, priority: 1}]"), "spec.supportedModelFormats[0].priority", "at least 1"},
+		"a format has one priority":   {runtime("supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}, {name: a, version: '0', autoSelect: true, priority: 2}]"), runtime("supportedModelFormats: [{name: a, version: '1', autoSelect: true, priority: 1}, {name: a, version: '0', priority: 2}]"), "spec.supportedModelFormats[1].priority", "make them equal"},
+		"no container sets the path":  {"{metadata: {name: r}, spec: {containers: [{name: kserve-container, env: [{name: PYTHONPATH}]}]}}", runtime("labels: {a: b}"), "spec.containers[0].env[0].name", "remove it"},
+		"a worker has one container":  {runtime("workerSpec: {containers: [{name: a}, {name: b}]}"), runtime("workerSpec: {containers: [{name: a}]}"), "spec.workerSpec.containers", "at most 1"},
+		"a worker sets no path":       {runtime("workerSpec: {containers: [{name: a, env: [{name: PYTHONPATH}]}]}"), runtime("workerSpec: {containers: []}"), "spec.workerSpec.containers[0].env[0].name", "remove it"},
+		"a pipeline has nodes":        {runtime("workerSpec: {containers: [], pipelineParallelSize: 0}"), runtime("workerSpec: {containers: [], pipelineParallelSize: 1, tensorParallelSize: 1}"), "spec.workerSpec.pipelineParallelSize", "at least 1"},
+		"pods have right labels":      {runtime("labels: {a: 'b c'}"), runtime("labels: {a: b}"), "spec.labels[a]", "shorten it"},
+		"pods tolerate known effects": {runtime("tolerations: [{key: a, operator: Exists, effect: Never}]"), runtime("tolerations: [{key: a, operator: Exists}]"), "spec.tolerations[0].effect", "NoExecute"},
+		"a probe may be half a one": {
+			"{metadata: {name: r}, spec: {containers: [{name: kserve-container, readinessProbe: {exec: {command: [a]}, tcpSocket: {port: 80}}}]}}",
+			"{metadata: {name: r}, spec: {containers: [{name: kserve-container, readinessProbe: {periodSeconds: 5}, volumeMounts: [{name: of-a-service, mountPath: /a}]}]}}", "spec.containers[0].readinessProbe.tcpSocket", "remove one",
+		},
+		"a placeholder is no fault": {
+			"{metadata: {name: r}, spec: {containers: [{name: kserve-container, imagePullPolicy: Perhaps}]}}",
+			"{metadata: {name: r}, spec: {containers: [{name: kserve-container, env: [{name: 'A{{.Name}}', value: '{{.Labels.x}}'}], imagePullPolicy: '{{.Annotations.p}}'}]}}", "spec.containers[0].imagePullPolicy", "Always",
+		},
+		"a worker's pods are right": {
+			runtime("workerSpec: {containers: [{name: a, ports: [{containerPort: 0}]}]}"), runtime("workerSpec: {containers: [{name: a, ports: [{containerPort: 1}]}]}"), "spec.workerSpec.containers[0].ports[0].containerPort", "65535",
+		},
+		"a node has GPUs": {runtime("workerSpec: {containers: [], tensorParallelSize: 0}"), runtime("workerSpec: {containers: [], tensorParallelSize: 1}"), "spec.workerSpec.tensorParallelSize", "at least 1"},
 		"a size is a field": {
 			"{metadata: {name: r}, spec: {workerSpec: {containers: []}, containers: [{name: kserve-container, env: [{name: PIPELINE_PARALLEL_SIZE}]}]}}",
 			"{metadata: {name: r}, spec: {workerSpec: {containers: []}, containers: [{name: side, env: [{name: PIPELINE_PARALLEL_SIZE}]}]}}", "spec.containers[0].env[0].name", "workerSpec",
@@ -270,9 +283,13 @@ func container(fields string) string { return "{spec: {container: {name: c}, " +
 // containerRules are those of a storage container.
 func containerRules() map[string]rule {
 	return map[string]rule{
-		"a format says something":         {container("supportedUriFormats: [{}]"), container("supportedUriFormats: [{prefix: a}]"), "spec.supportedUriFormats[0]", "prefix and regex"},
-		"a regular expression is one":     {container("supportedUriFormats: [{regex: '('}]"), container("supportedUriFormats: [{regex: '(.+?)'}]"), "spec.supportedUriFormats[0].regex", "use prefix"},
-		"a workload type is known":        {container("supportedUriFormats: [], workloadType: other"), container("supportedUriFormats: [], workloadType: initContainer"), "spec.workloadType", "localModelDownloadJob"},
+		"a format says something":     {container("supportedUriFormats: [{}]"), container("supportedUriFormats: [{prefix: a}]"), "spec.supportedUriFormats[0]", "prefix and regex"},
+		"a regular expression is one": {container("supportedUriFormats: [{regex: '('}]"), container("supportedUriFormats: [{regex: '(.+?)'}]"), "spec.supportedUriFormats[0].regex", "use prefix"},
+		"a workload type is known":    {container("supportedUriFormats: [], workloadType: other"), container("supportedUriFormats: [], workloadType: initContainer"), "spec.workloadType", "localModelDownloadJob"},
+		"a container asks for what it may have": {
+			"{spec: {container: {name: Any Name, resources: {requests: {cpu: '2'}, limits: {cpu: '1'}}}, supportedUriFormats: []}}",
+			"{spec: {container: {name: Any Name, resources: {requests: {cpu: '2'}}}, supportedUriFormats: []}}", "spec.container.resources.requests[cpu]", "raise limits.cpu",
+		},
 		"a container does not set a path": {"{spec: {container: {name: c, env: [{name: PYTHONPATH}]}, supportedUriFormats: []}}", container("supportedUriFormats: []"), "spec.container.env[0].name", "remove it"},
 	}
 }

@@ -245,8 +245,8 @@ func rules() map[string]rule {
 
 // childRule is what an API server says about the children of a service; test/apiserver asks it.
 type childRule struct {
-	Rule, Field, Says, Refused, Accepted string
-	Custom                               bool
+	Rule, Field, Says, Schema, Refused, Accepted string
+	Custom                                       bool
 }
 
 func childRules() []childRule {
