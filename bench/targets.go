@@ -99,7 +99,8 @@ func (t *targets) python(ctx context.Context) error {
 		}
 		theirs := median(all).cpu
 		times := float64(theirs) / float64(max(t.results[name].ours.cpu, 1))
-		t.add(what, target, fmt.Sprintf("%.0fx (%.3f s by 1,000)", times, theirs.Seconds()*1000), times >= 25)
+		floor := float64(theirs) / float64(max(t.results[name].bare.cpu, 1))
+		t.add(what, target, fmt.Sprintf("%.0fx, bare: %.0fx", times, floor), times >= 25)
 	}
 	if t.field.python != nil {
 		t.rows = append(t.rows, row{"Python server: memory, start to ready", "", fmt.Sprintf("%.0f MB, %s", t.field.python.rss(), t.field.python.ready.Round(10*time.Millisecond)), ""})

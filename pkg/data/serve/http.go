@@ -249,7 +249,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		return s.refuse(w, m, err)
 	}
 	var jsonLength int
-	if sc.out, jsonLength, err = v2.AppendResponse(sc.out[:0], req, &sc.resp); err != nil {
+	if sc.out, sc.parts, jsonLength, err = v2.AppendParts(sc.out[:0], sc.parts[:0], req, &sc.resp); err != nil {
 		return s.refuse(w, m, err)
 	}
 	h := w.Header()
@@ -258,10 +258,29 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		h["Content-Type"] = typeBinary
 		h[v2.HeaderLength] = []string{strconv.Itoa(jsonLength)}
 	}
-	write(w, h, http.StatusOK, sc.out)
+	if len(sc.parts) > 0 {
+		writeParts(w, h, sc.out, sc.parts)
+	} else {
+		write(w, h, http.StatusOK, sc.out)
+	}
 	s.sent(m, r.Header.Get("X-Request-Id"), t)
 	s.giveBack(m, sc)
 	return http.StatusOK
+}
+
+// writeParts sends large tensors from where they are.
+func writeParts(w http.ResponseWriter, h http.Header, head []byte, parts [][]byte) {
+	length := len(head)
+	for _, part := range parts {
+		length += len(part)
+	}
+	h["Content-Length"] = []string{strconv.Itoa(length)}
+	_, err := w.Write(head) //nolint:gosec // G705: tensors, with their content type
+	for _, part := range parts {
+		if err == nil {
+			_, err = w.Write(part) //nolint:gosec // G705: the same
+		}
+	}
 }
 
 // control loads or unloads a model.

@@ -21,6 +21,7 @@ import (
 // scope is the memory of one REST request, kept for the next.
 type scope struct {
 	body, out []byte
+	parts     [][]byte // of the answer, behind out
 	v1        v1.Decoder
 	v2        v2.Decoder
 	resp      tensor.Response
@@ -38,10 +39,15 @@ const keepBody = 4 << 20
 
 func (s *Server) borrow() *scope { return s.scopes.Get().(*scope) }
 
-// giveBack keeps a request's memory for the next. What a model written in Go was given is not kept: its answer may be made of it.
+// giveBack keeps a request's memory for the next. The tensors that a model written in Go was given are not kept: its answer may be made of
+// them, and would then be used twice.
 func (s *Server) giveBack(m *repository.Loaded, sc *scope) {
-	if m.Custom || cap(sc.body) > keepBody || cap(sc.out) > keepBody {
+	if cap(sc.body) > keepBody || cap(sc.out) > keepBody {
 		return
+	}
+	clear(sc.parts)
+	if m != nil && m.Custom {
+		sc = &scope{body: sc.body, out: sc.out, parts: sc.parts}
 	}
 	s.scopes.Put(sc)
 }
@@ -81,15 +87,14 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 		l.preprocess.Observe(t.decoded.Sub(t.began).Seconds())
 		return err
 	}
-	began := time.Now()
-	t.entered = began
+	t.entered = time.Now()
 	var waited time.Duration
 	defer func() {
 		t.predicted = time.Now()
-		took := t.predicted.Sub(began)
+		took := t.predicted.Sub(t.entered)
 		l.leave(took)
-		t.entered = began.Add(waited)
-		l.waits.observe(int64(began.Sub(t.decoded) + waited))
+		t.entered = t.entered.Add(waited)
+		l.waits.observe(int64(t.entered.Sub(t.decoded)))
 		l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
 		l.predict.Observe((took - waited - t.own - t.ownAfter).Seconds())
 	}()

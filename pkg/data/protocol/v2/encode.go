@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,6 +23,57 @@ import (
 // binary. jsonLength is 0 for a body that is all JSON; else the value of the header named HeaderLength, and the content type is
 // application/octet-stream. resp.ID must have been set.
 func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (body []byte, jsonLength int, err error) {
+	body, jsonLength, err = appendJSON(dst, req, resp)
+	if err != nil || jsonLength == 0 {
+		return body, 0, err
+	}
+	for t := range binaryOutputs(req, resp) {
+		body = AppendRaw(body, t)
+	}
+	return body, jsonLength, nil
+}
+
+// inPlace is the size from which on an output's elements are written from where they are.
+const inPlace = 32 << 10
+
+// AppendParts is AppendResponse for answers that may be large: body ends where the first large binary output begins, and rest, which is appended to
+// parts, is what follows. The elements are not copied: parts alias resp.
+func AppendParts(dst []byte, parts [][]byte, req *tensor.Request, resp *tensor.Response) (body []byte, rest [][]byte, jsonLength int, err error) {
+	body, jsonLength, err = appendJSON(dst, req, resp)
+	if err != nil || jsonLength == 0 {
+		return body, parts, 0, err
+	}
+	for t := range binaryOutputs(req, resp) {
+		switch {
+		case len(parts) == 0 && RawSize(t) < inPlace:
+			body = AppendRaw(body, t)
+		case t.Type == tensor.Bytes:
+			parts = append(parts, AppendRaw(nil, t))
+		default:
+			parts = append(parts, t.Raw())
+		}
+	}
+	return body, parts, jsonLength, nil
+}
+
+// binaryOutputs are the outputs behind the JSON part, in their order.
+func binaryOutputs(req *tensor.Request, resp *tensor.Response) iter.Seq[*tensor.Tensor] {
+	return func(yield func(*tensor.Tensor) bool) {
+		all := len(req.Outputs) == 0 && truthy(req.Parameters[paramBinaryAll])
+		n := len(req.Outputs)
+		if n == 0 {
+			n = len(resp.Outputs)
+		}
+		for i := range n {
+			if t, raw := pick(req, resp, i, all); raw && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// appendJSON adds the JSON part. jsonLength is 0 where there is nothing behind it.
+func appendJSON(dst []byte, req *tensor.Request, resp *tensor.Response) (body []byte, jsonLength int, err error) {
 	asked := len(req.Outputs)
 	if err := checkAsked(req, resp); err != nil {
 		return dst, 0, err
@@ -63,13 +115,7 @@ func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (bod
 	if !anyBinary {
 		return dst, 0, nil
 	}
-	jsonLength = len(dst) - start
-	for i := range n {
-		if t, raw := pick(req, resp, i, all); raw {
-			dst = AppendRaw(dst, t)
-		}
-	}
-	return dst, jsonLength, nil
+	return dst, len(dst) - start, nil
 }
 
 // maxRepeats bounds how often outputs may be asked for again: each time costs the whole output.
