@@ -414,6 +414,8 @@ func updates() map[string]change {
 		"a mode that goes is taken for the stored one":     {"{" + standard + "spec: {predictor: {" + model + "}}, status: {deploymentMode: Standard}}", plain, "", ""},
 		"a new fault is refused":                           {plain, predictor("", "minReplicas: -1"), "spec.predictor.minReplicas", "less than 0"},
 		"a worse fault is refused":                         {predictor("", "minReplicas: -1"), predictor("", "minReplicas: -2"), "spec.predictor.minReplicas", "less than 0"},
+		"an old fault of the pods is not":                  {predictor("", "labels: {a: 'b c'}"), predictor("metadata: {labels: {a: b}}, ", "labels: {a: 'b c'}"), "", ""},
+		"a new fault of the pods is refused":               {predictor("", "labels: {a: b}"), predictor("", "labels: {a: b, d: 'e f'}"), "spec.predictor.labels[d]", "shorten it"},
 		"an old fault is not":                              {predictor("", "minReplicas: -1"), predictor("metadata: {labels: {a: b}}, ", "minReplicas: -1"), "", ""},
 	}
 }
@@ -440,11 +442,12 @@ func TestValidateUpdate(t *testing.T) {
 func TestWhatIsStoredGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
-		"an annotation's value":       annotated("serving.kserve.io/stop", "maybe"),
-		"a metric of another scaler":  predictor(standard, "scaleMetric: rps"),
-		"a target above hundred":      predictor(standard, "scaleTarget: 150"),
-		"memory without a target":     predictor(standard, "scaleMetric: memory"),
-		"a protocol of a own runtime": "spec: {predictor: {model: {modelFormat: {name: a}, protocolVersion: openai}}}",
+		"an annotation's value":        annotated("serving.kserve.io/stop", "maybe"),
+		"a metric of another scaler":   predictor(standard, "scaleMetric: rps"),
+		"a target above hundred":       predictor(standard, "scaleTarget: 150"),
+		"a label that no pod can have": predictor("", "labels: {a: 'b c'}"),
+		"memory without a target":      predictor(standard, "scaleMetric: memory"),
+		"a protocol of a own runtime":  "spec: {predictor: {model: {modelFormat: {name: a}, protocolVersion: openai}}}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
