@@ -119,6 +119,12 @@ golden: ## Rewrite golden files from what the code does now; read the diff befor
 fuzz-short: ## Run every fuzz target for FUZZTIME each
 	@go run ./test/runner -fuzz $(FUZZTIME) $(MODULES)
 
+SOAK_N ?= 1000000
+
+.PHONY: soak-server
+soak-server: ## SOAK_N requests of good, wrong, slow and vanishing clients to a model server: no fault, no leak
+	@SOAK_REQUESTS=$(SOAK_N) go test -count=1 -timeout 0 -run '^TestSoak$$' -v ./pkg/data/serve
+
 .PHONY: bench
 bench: ## Benchmarks beside the code, then servers against a bare handler in one run
 	@go test -run '^$$' -bench . -benchmem ./pkg/data/... ./pkg/storage/...
