@@ -38,9 +38,10 @@ func (a *asking) follow(ctx context.Context, streams output.Streams) error {
 		go a.watch(ctx, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, metav1.ListOptions{LabelSelector: serving.LabelInferenceService + "=" + a.Name}, changed)
 	}
 	go a.watch(ctx, live.InferenceServices(), one, changed)
-	last, lost := "", false
+	last, seen, lost := "", "", false // what is on the screen, the same without its ages, and whether it is no longer known to be so
 	for {
-		text, err := a.screen(ctx, streams)
+		text, ageless, err := a.screen(ctx, streams)
+		changes := ageless != seen || output.IsTerminal(streams.Out) && (text != last || lost)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -51,8 +52,8 @@ func (a *asking) follow(ctx context.Context, streams output.Streams) error {
 			err = a.missed(streams, last, err)
 		case err != nil:
 			err = nil
-		case text != last || lost && output.IsTerminal(streams.Out):
-			last, lost = text, false
+		case changes:
+			last, seen, lost = text, ageless, false
 			err = draw(streams, text)
 		case lost:
 			lost = false
@@ -84,19 +85,26 @@ func (a *asking) missed(streams output.Streams, last string, err error) error {
 	return err
 }
 
-// screen reads and prints into a text.
-func (a *asking) screen(ctx context.Context, streams output.Streams) (string, error) {
+// screen reads and prints into a text; ageless is the same without what changes by the mere passing of time.
+func (a *asking) screen(ctx context.Context, streams output.Streams) (text, ageless string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s, err := a.look(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
+	if text, err = a.print(streams, s); err == nil {
+		ageless, err = a.print(streams, s.ageless())
+	}
+	return text, ageless, err
+}
+
+func (a *asking) print(streams output.Streams, s shown) (string, error) {
 	if a.Output == output.Table {
 		return s.text(output.NewPaint(streams.Out))
 	}
 	var b strings.Builder
-	err = output.Write(&b, a.Output, s)
+	err := output.Write(&b, a.Output, s)
 	return b.String(), err
 }
 

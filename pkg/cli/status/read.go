@@ -66,6 +66,12 @@ func (s *Service) hides(err error) error {
 
 func (s *Service) ready() bool { return s.OK() }
 
+func (s *Service) ageless() shown {
+	still := *s
+	still.now = time.Time{}
+	return &still
+}
+
 // Look reads one service of a namespace, with so many lines of logs.
 func Look(ctx context.Context, config *rest.Config, namespace, name string, lines int) (*Service, error) {
 	client, err := dynamic.NewForConfig(config)
@@ -131,6 +137,14 @@ type Lines []Line
 
 func (l Lines) ready() bool {
 	return !slices.ContainsFunc(l, func(one Line) bool { return !one.OK() })
+}
+
+func (l Lines) ageless() shown {
+	still := slices.Clone(l)
+	for i := range still {
+		still[i].Age = ""
+	}
+	return still
 }
 
 // list reads a line for each service.

@@ -123,6 +123,8 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 type shown interface {
 	ready() bool
 	text(paint output.Paint) (string, error)
+	// ageless is the same without ages.
+	ageless() shown
 }
 
 // look reads what is asked for.

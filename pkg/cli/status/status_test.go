@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
@@ -274,4 +277,19 @@ func TestFollowingOutlivesTheDeathOfTheAPIServer(t *testing.T) {
 			require.Empty(t, out, "what has not changed is not printed again")
 		})
 	}
+}
+
+func TestTheMerePassingOfTimeIsNoChange(t *testing.T) {
+	hour := time.Now().Add(-time.Hour)
+	s := &Service{now: hour.Add(time.Minute), Status: &servingv1beta1.InferenceServiceStatus{}}
+	s.Status.Conditions = []serving.Condition{{Type: serving.ConditionReady, LastTransitionTime: metav1.NewTime(hour)}}
+	before, err := s.ageless().text(output.Paint{})
+	require.NoError(t, err)
+	s.now = s.now.Add(time.Minute)
+	after, err := s.ageless().text(output.Paint{})
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	l := Lines{{Age: "5s"}}
+	require.Equal(t, Lines{{}}, l.ageless())
+	require.Equal(t, "5s", l[0].Age)
 }
