@@ -291,6 +291,12 @@ func changeOpcode(r *rand.Rand, data []byte, at int) {
 func askEverything(ctx context.Context, m engine.Model, fail func(format string, args ...any)) {
 	meta := m.Metadata()
 	for what, in := range everyInput(&meta) {
+		if e, ok := m.(engine.Explainer); ok {
+			var own *protocol.Error
+			if err := e.Explain(ctx, in, &tensor.Response{}); err != nil && !errors.As(err, &own) {
+				fail("explanation of %s: %T %v", what, err, err)
+			}
+		}
 		for _, method := range append(slices.Clone(meta.Methods), "", "no_such_method") {
 			in.Method = method
 			var out tensor.Response

@@ -20,8 +20,8 @@ import (
 // Predictor is a model written in Go. Predict may be called many times at once. It adds its outputs to out, keeps nothing of in, and
 // answers a caller's mistake with a *protocol.Error of code Invalid; any other error is a 500 whose text only the log has.
 //
-// A Predictor may have more methods: those of Loader, Describer, engine.Explainer, Preprocessor, Postprocessor and io.Closer are called
-// where it has them, and V1 of engine.Raw.
+// A Predictor may have more methods: those of Loader, Describer, engine.Explainer, engine.RowWise, Preprocessor, Postprocessor and
+// io.Closer are called where it has them, and V1 of engine.Raw.
 type Predictor interface {
 	Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error
 }
@@ -129,6 +129,7 @@ func checkMethods(own any) error {
 	for _, want := range []reflect.Type{
 		reflect.TypeFor[Predictor](), reflect.TypeFor[Preprocessor](), reflect.TypeFor[Postprocessor](), reflect.TypeFor[Loader](),
 		reflect.TypeFor[Describer](), reflect.TypeFor[engine.Explainer](), reflect.TypeFor[io.Closer](), reflect.TypeFor[reader](),
+		reflect.TypeFor[engine.RowWise](),
 	} {
 		method := want.Method(0)
 		if got, ok := t.MethodByName(method.Name); ok && !t.Implements(want) {
@@ -190,6 +191,12 @@ func (c *chain) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 // errNoExplainer has the words that clients of KServe know.
 func errNoExplainer() error {
 	return protocol.Errorf(protocol.Unsupported, "Could not find explainer_host.")
+}
+
+// RowWise implements engine.RowWise: requests are joined for a model whose owner says that they may be.
+func (c *chain) RowWise() bool {
+	r, ok := c.own.(engine.RowWise)
+	return ok && r.RowWise()
 }
 
 // Metadata implements engine.Model.

@@ -5,8 +5,11 @@ package trees
 
 import "fmt"
 
-// maxExplained is the deepest tree that Contributions explains: its time and memory grow with the square of the depth.
+// maxExplained is the deepest tree that Contributions explains: its memory grows with the square of the depth.
 const maxExplained = 1024
+
+// maxEffort bounds the time of a row, in sums over leaves of the square of their depth: a few seconds.
+const maxEffort = 1 << 31
 
 // Contributions adds to out, for each row and output, what every feature contributes to the sum of the trees [first, last), and
 // behind them what the trees give on average: Options.Features + 1 numbers. It is the path-dependent algorithm for trees, exact in the
@@ -16,12 +19,16 @@ func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) erro
 	if f.cover == nil && last > first {
 		return fmt.Errorf("the model keeps no weights of its nodes, which contributions need")
 	}
-	depth := int32(0)
+	depth, effort := int32(0), 0.0
 	for t := first; t < last; t++ {
 		depth = max(depth, f.walk.deepest(t))
+		effort += f.effort[t]
 	}
-	if depth > maxExplained {
+	switch {
+	case depth > maxExplained:
 		return fmt.Errorf("a tree is %d levels deep, contributions are for trees of up to %d", depth, maxExplained)
+	case effort > maxEffort:
+		return fmt.Errorf("the trees have so many leaves, so deep, that a row would take %.0f times as long as is allowed", effort/maxEffort)
 	}
 	out = out[:m.Rows*f.outputs*(f.features+1)]
 	f.split(m.Rows, func(from, to int) { f.contribute(&m, from, to, contributed{span{first, last}, depth}, out) })
@@ -214,10 +221,17 @@ func (f *Forest[V]) weigh(trees []Tree, orders [][]int32) {
 			return
 		}
 	}
-	f.cover, f.mean = make([]V, 0, len(f.leafID)), make([]float64, 0, len(trees)*f.width)
+	f.cover, f.mean, f.effort = make([]V, 0, len(f.leafID)), make([]float64, 0, len(trees)*f.width), make([]float64, len(trees))
 	for i := range trees {
 		t, order := &trees[i], orders[i]
-		means := make([]float64, len(t.Left)*f.width)
+		means, level := make([]float64, len(t.Left)*f.width), make([]float64, len(t.Left))
+		for _, n := range order {
+			if t.leaf(n) {
+				f.effort[i] += level[n] * level[n]
+			} else {
+				level[t.Left[n]], level[t.Right[n]] = level[n]+1, level[n]+1
+			}
+		}
 		for at := len(order) - 1; at >= 0; at-- {
 			n := order[at]
 			own := means[int(n)*f.width : (int(n)+1)*f.width]

@@ -147,6 +147,14 @@ func TestContributionsNeedCovers(t *testing.T) {
 	f, err = Compile[float64]([]Tree{deep}, Options{Features: 2, Outputs: 1, Width: 1})
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Contributions(Matrix{Rows: 1, Cols: 2, F64: []float64{1, 1}}, 0, 1, make([]float64, 3)), "levels deep")
+	long := randomTree(rand.New(rand.NewPCG(1, 1)), shape{depth: maxExplained - 1, features: 2, chain: true})
+	many := make([]Tree, 8)
+	for i := range many {
+		many[i] = long
+	}
+	f, err = Compile[float64](many, Options{Features: 2, Outputs: 1, Width: 1})
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Contributions(Matrix{Rows: 1, Cols: 2, F64: []float64{1, 1}}, 0, 8, make([]float64, 3)), "times as long as is allowed")
 }
 
 // BenchmarkContributions explains a forest of 100 trees of depth 6.

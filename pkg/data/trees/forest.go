@@ -25,6 +25,7 @@ type Forest[V float32 | float64] struct {
 	features int
 	cover    []V       // by node; nil when the trees have no covers
 	mean     []float64 // by tree, width numbers each
+	effort   []float64 // by tree, see maxEffort
 
 	pool sync.Pool // of *scratch
 }

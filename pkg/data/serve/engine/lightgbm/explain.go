@@ -37,7 +37,7 @@ func (m *model) Explain(ctx context.Context, in *tensor.Request, out *tensor.Res
 	a := m.Attribution()
 	a.Begin(out, x.Rows, m.Classes, m.Features)
 	var blocks []float64
-	return rows.EachFew(ctx, x, func(part trees.Matrix, from int) error {
+	return rows.EachOne(ctx, x, func(part trees.Matrix, from int) error {
 		blocks = slices.Grow(blocks[:0], part.Rows*width)[:part.Rows*width]
 		if err := m.Contributions(part, call, blocks); err != nil {
 			return err

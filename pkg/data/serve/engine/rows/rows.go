@@ -79,12 +79,9 @@ func Each(ctx context.Context, m trees.Matrix, predict func(part trees.Matrix, f
 	return each(ctx, m, batch, predict)
 }
 
-// fewRows is batch for explanations: a row takes a thousand times as long as a prediction.
-const fewRows = 16
-
-// EachFew is Each for work that takes long.
-func EachFew(ctx context.Context, m trees.Matrix, explain func(part trees.Matrix, from int) error) error {
-	return each(ctx, m, fewRows, explain)
+// EachOne is Each for work that takes long, row by row.
+func EachOne(ctx context.Context, m trees.Matrix, explain func(part trees.Matrix, from int) error) error {
+	return each(ctx, m, 1, explain)
 }
 
 func each(ctx context.Context, m trees.Matrix, batch int, predict func(part trees.Matrix, from int) error) error {

@@ -82,7 +82,7 @@ func (c *call) ofTrees(f *trees.Forest[float64], unit string, x *table, outputs 
 	if err != nil {
 		return nil, err
 	}
-	err = rows.EachFew(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
+	err = rows.EachOne(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
 		width := outputs * (x.cols + 1)
 		if err := f.Contributions(part, 0, f.Trees(), a.blocks[from*width:(from+part.Rows)*width]); err != nil {
 			return protocol.Errorf(protocol.Unsupported, "Could not find explainer_host. An explanation: %s.", err)
@@ -314,7 +314,7 @@ func (w *wrappedXGB) explain(c *call, x *table) (*attribution, error) {
 		return nil, err
 	}
 	width := a.outputs * (x.cols + 1)
-	return a, rows.EachFew(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
+	return a, rows.EachOne(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
 		return w.booster.Contributions(part, w.call, a.blocks[from*width:(from+part.Rows)*width])
 	})
 }
@@ -338,7 +338,7 @@ func (w *wrappedLGBM) explain(c *call, x *table) (*attribution, error) {
 		return nil, err
 	}
 	width := a.outputs * (x.cols + 1)
-	return a, rows.EachFew(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
+	return a, rows.EachOne(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
 		return w.booster.Contributions(part, w.call, a.blocks[from*width:(from+part.Rows)*width])
 	})
 }
