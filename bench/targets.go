@@ -54,7 +54,7 @@ func (t *targets) all(ctx context.Context) error {
 	}
 	for _, kind := range []string{kindV1, kindV2, kindGRPC} {
 		p99 := t.results[kind].ours.p99
-		t.add(fmt.Sprintf("%s: p99 at %d connections", kind, t.o.most()), "< 5 ms", fmt.Sprintf("%.2f ms", ms(p99)), p99 < 5*time.Millisecond)
+		t.add(fmt.Sprintf("%s: p99 at %d connections", kind, t.o.most()), "< 5 ms", fmt.Sprintf("%.2f ms, bare: %.2f ms", ms(p99), ms(t.results[kind].bare.p99)), p99 < 5*time.Millisecond)
 	}
 	ready := t.field.ours.ready
 	t.add("start to ready", "< 100 ms", ready.Round(time.Millisecond).String(), ready < 100*time.Millisecond)

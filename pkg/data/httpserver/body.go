@@ -123,6 +123,8 @@ func (b *Bodies) read(w http.ResponseWriter, r *http.Request, dst []byte, limit 
 		return dst, b.explain(w, err, int64(len(dst)), limit)
 	}
 	body.done()
+	// Nothing is left to be waited for: see Server.around. net/http has the body of its own.
+	r.Body = http.NoBody
 	return dst, nil
 }
 

@@ -165,7 +165,7 @@ func (s *Server) around(next http.Handler) http.Handler {
 			w = patient
 		}
 		next.ServeHTTP(w, r)
-		if r.ContentLength != 0 {
+		if r.ContentLength != 0 && r.Body != http.NoBody {
 			wait := s.opts.ReadHeaderTimeout
 			if len(w.Header()["Connection"]) > 0 {
 				wait = min(wait, linger)
