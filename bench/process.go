@@ -34,7 +34,7 @@ func start(ctx context.Context, readyURL, program string, args ...string) (*proc
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
 	p := &process{cmd: cmd}
-	const limit = 20 * time.Second
+	const limit = 90 * time.Second // a Python server on a busy machine
 	for time.Since(began) < limit && ctx.Err() == nil {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, readyURL, http.NoBody)
 		if err != nil {

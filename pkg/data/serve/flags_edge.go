@@ -108,7 +108,7 @@ func (e *edge) open(ctx context.Context, c *Command, o *Options, log telemetry.L
 		stops = append(stops, flush)
 	}
 	if e.profiles != "" {
-		_, end, err := httpserver.Profiles(ctx, e.profiles, o.Log)
+		_, end, err := profiles(ctx, e.profiles, o.Log)
 		if err != nil {
 			return stop, err
 		}

@@ -1,7 +1,7 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package httpserver_test
+package serve
 
 import (
 	"net"
@@ -10,13 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zaptest"
-
-	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
 )
 
 func TestProfilesAreOnLoopbackUnlessAHostIsNamed(t *testing.T) {
 	for _, addr := range []string{"0", ":0", "127.0.0.1:0"} {
-		at, stop, err := httpserver.Profiles(t.Context(), addr, zaptest.NewLogger(t))
+		at, stop, err := profiles(t.Context(), addr, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		require.True(t, at.(*net.TCPAddr).IP.IsLoopback(), "%s", at)
 		resp, err := http.Get("http://" + at.String() + "/debug/pprof/goroutine?debug=1")
@@ -27,6 +25,6 @@ func TestProfilesAreOnLoopbackUnlessAHostIsNamed(t *testing.T) {
 		_, err = http.Get("http://" + at.String() + "/debug/pprof/")
 		require.Error(t, err)
 	}
-	_, _, err := httpserver.Profiles(t.Context(), "nonsense", zaptest.NewLogger(t))
+	_, _, err := profiles(t.Context(), "nonsense", zaptest.NewLogger(t))
 	require.ErrorContains(t, err, "listen for profiles on nonsense")
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package httpserver
+package serve
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// Profiles serves Go's profiles at /debug/pprof/ on a port of its own until stop is called. An address without a host, or a port alone, is
+// profiles serves Go's profiles at /debug/pprof/ on a port of its own until stop is called. An address without a host, or a port alone, is
 // on the loopback interface: profiles tell what a process has in memory, and cost time to make.
-func Profiles(ctx context.Context, addr string, log *zap.Logger) (at net.Addr, stop func(), err error) {
+func profiles(ctx context.Context, addr string, log *zap.Logger) (at net.Addr, stop func(), err error) {
 	if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
 		addr = ":" + addr
 	}
