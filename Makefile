@@ -99,8 +99,12 @@ parity: cluster-binary ## Controller and webhook on an API server: compare what 
 	@$(WITH_CLUSTER_BINARY) go run ./test/parity/cmd -dir $(PARITY_DIR)
 
 .PHONY: test-clients
-test-clients: ## Python kserve SDK and tritonclient against running services
+test-clients: $(BIN)/grpcurl ## Python kserve SDK, tritonclient, grpcurl and curl against running services
 	@go run ./test/clients
+	@KSERVE_TEST_CLIENTS=1 KSERVE_CLIENTS_PYTHON=$(CURDIR)/.venv/clients/bin/python KSERVE_CLIENTS_GRPCURL=$(BIN)/grpcurl go test -count=1 ./test/conformance/clients
+
+$(BIN)/grpcurl: tools/grpcurl/go.mod tools/grpcurl/go.sum
+	@cd tools/grpcurl && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o $@ github.com/fullstorydev/grpcurl/cmd/grpcurl
 
 # Prometheus is in no module that others build: what it needs is for nobody else. Its discovery of clouds is left out.
 $(BIN)/prometheus: tools/prometheus/go.mod tools/prometheus/go.sum
