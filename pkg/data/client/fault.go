@@ -37,7 +37,7 @@ const firstPause, longestPause, longestAsked = 100 * time.Millisecond, time.Seco
 // pause waits before a call is made again; false when there is no time for that.
 func pause(ctx context.Context, again int, asked time.Duration) bool {
 	wait := min(firstPause<<min(again, 10), longestPause)
-	wait = wait/2 + rand.N(wait/2+1)
+	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // G404: a wait is no secret
 	wait = max(wait, min(asked, longestAsked))
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return false
@@ -86,20 +86,20 @@ func unusable(where string, err error) error {
 	return e
 }
 
-// answered is the error that a REST server answered with: its status and its text.
-func answered(where string, resp *http.Response, body []byte) error {
-	code, ok := codeOfStatus(resp.StatusCode)
+// fault is the error that a REST server answered with: its status and its text.
+func (a *answer) fault(where string) error {
+	code, ok := codeOfStatus(a.code)
 	if !ok {
-		return unusable(where, fmt.Errorf("it has the status %s", resp.Status))
+		return unusable(where, fmt.Errorf("it has the status %s", a.status))
 	}
-	text := textOf(body, resp.Header.Get("Content-Type"))
+	text := textOf(a.body, a.header.Get("Content-Type"))
 	if text == "" {
-		text = fmt.Sprintf("%s answered %s", where, resp.Status)
+		text = fmt.Sprintf("%s answered %s", where, a.status)
 	}
 	e := protocol.Errorf(code, "%s", text)
-	e.Status = resp.StatusCode
-	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
-		return &refusal{err: e, after: seconds(resp.Header.Get("Retry-After"))}
+	e.Status = a.code
+	if a.code == http.StatusTooManyRequests || a.code == http.StatusServiceUnavailable {
+		return &refusal{err: e, after: seconds(a.header.Get("Retry-After"))}
 	}
 	return e
 }

@@ -92,32 +92,32 @@ func plain(err error) error {
 // says asks for a JSON object and reads one truth in it; a server that answers 503 says no.
 func (c *Client) says(ctx context.Context, path, member string) (bool, error) {
 	where := c.base + path
-	resp, body, err := c.exchange(ctx, http.MethodGet, where, message{})
+	a, err := c.exchange(ctx, http.MethodGet, where, message{})
 	switch {
 	case err != nil:
 		return false, plain(err)
-	case resp.StatusCode == http.StatusServiceUnavailable:
+	case a.code == http.StatusServiceUnavailable:
 		return false, nil
-	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return false, plain(answered(where, resp, body))
+	case !a.ok():
+		return false, plain(a.fault(where))
 	}
-	var answer map[string]any
-	if err := json.Unmarshal(body, &answer); err != nil {
+	var said map[string]any
+	if err := json.Unmarshal(a.body, &said); err != nil {
 		return false, unusable(where, err)
 	}
-	yes, _ := answer[member].(bool)
+	yes, _ := said[member].(bool)
 	return yes, nil
 }
 
 // alive asks what a V1 server says at its root.
 func (c *Client) alive(ctx context.Context) (bool, error) {
 	where := c.base + "/"
-	answer, err := c.send(ctx, http.MethodGet, where, message{})
+	got, err := c.send(ctx, http.MethodGet, where, message{})
 	if err != nil {
 		return false, plain(err)
 	}
 	var said struct{ Status string }
-	if err := json.Unmarshal(answer.body, &said); err != nil {
+	if err := json.Unmarshal(got.body, &said); err != nil {
 		return false, unusable(where, err)
 	}
 	return said.Status == "alive", nil

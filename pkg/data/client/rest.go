@@ -57,22 +57,32 @@ type message struct {
 	jsonLength string // the header of V2's binary form; "" for none
 }
 
+// answer is what came back.
+type answer struct {
+	code   int
+	status string // the code with its words
+	header http.Header
+	body   []byte
+}
+
+func (a *answer) ok() bool { return a.code >= 200 && a.code <= 299 }
+
 // send makes one REST request. An answer that is not 2xx is an error.
 func (c *Client) send(ctx context.Context, method, where string, m message) (message, error) {
-	resp, body, err := c.exchange(ctx, method, where, m)
+	a, err := c.exchange(ctx, method, where, m)
 	if err != nil {
 		return message{}, err
 	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return message{}, answered(where, resp, body)
+	if !a.ok() {
+		return message{}, a.fault(where)
 	}
-	return message{body: body, kind: resp.Header.Get("Content-Type"), jsonLength: resp.Header.Get(v2.HeaderLength)}, nil
+	return message{body: a.body, kind: a.header.Get("Content-Type"), jsonLength: a.header.Get(v2.HeaderLength)}, nil
 }
 
-func (c *Client) exchange(ctx context.Context, method, where string, m message) (*http.Response, []byte, error) {
+func (c *Client) exchange(ctx context.Context, method, where string, m message) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(m.body))
 	if err != nil {
-		return nil, nil, unusable(where, err)
+		return nil, unusable(where, err)
 	}
 	for name, values := range headerOf(ctx) {
 		if name = http.CanonicalHeaderKey(name); name == "Host" {
@@ -89,17 +99,17 @@ func (c *Client) exchange(ctx context.Context, method, where string, m message) 
 	}
 	resp, err := c.web.Do(req)
 	if err != nil {
-		return nil, nil, unanswered(ctx, where, err)
+		return nil, unanswered(ctx, where, err)
 	}
 	defer resp.Body.Close()
 	body, err := c.read(resp)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, nil, unusable(where, err)
+		return nil, unusable(where, err)
 	case err != nil:
-		return nil, nil, unanswered(ctx, where, err)
+		return nil, unanswered(ctx, where, err)
 	}
-	return resp, body, nil
+	return &answer{code: resp.StatusCode, status: resp.Status, header: resp.Header, body: body}, nil
 }
 
 var errTooLarge = errors.New("it is too large")
@@ -126,11 +136,11 @@ func (c *Client) predictV1(ctx context.Context, req *tensor.Request) (*tensor.Re
 		return nil, err
 	}
 	where := c.base + "/v1/models/" + url.PathEscape(req.Model) + ":predict"
-	answer, err := c.send(ctx, http.MethodPost, where, message{body: body, kind: typeJSON})
+	got, err := c.send(ctx, http.MethodPost, where, message{body: body, kind: typeJSON})
 	if err != nil {
 		return nil, err
 	}
-	resp, err := new(v1.Decoder).DecodeResponse(answer.body)
+	resp, err := new(v1.Decoder).DecodeResponse(got.body)
 	if err != nil {
 		return nil, unusable(where, err)
 	}
@@ -143,11 +153,11 @@ func (c *Client) explainV1(ctx context.Context, req *tensor.Request, into any) e
 		return err
 	}
 	where := c.base + "/v1/models/" + url.PathEscape(req.Model) + ":explain"
-	answer, err := c.send(ctx, http.MethodPost, where, message{body: body, kind: typeJSON})
+	got, err := c.send(ctx, http.MethodPost, where, message{body: body, kind: typeJSON})
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer.body, into); err != nil {
+	if err := json.Unmarshal(got.body, into); err != nil {
 		return unusable(where, err)
 	}
 	return nil
@@ -167,11 +177,11 @@ func (c *Client) predictV2(ctx context.Context, req *tensor.Request) (*tensor.Re
 		where += "/versions/" + url.PathEscape(req.Version)
 	}
 	where += "/infer"
-	answer, err := c.send(ctx, http.MethodPost, where, m)
+	got, err := c.send(ctx, http.MethodPost, where, m)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := new(v2.Decoder).DecodeResponse(answer.body, answer.jsonLength)
+	resp, err := new(v2.Decoder).DecodeResponse(got.body, got.jsonLength)
 	if err != nil {
 		return nil, unusable(where, err)
 	}
@@ -183,10 +193,10 @@ func (c *Client) Post(ctx context.Context, body []byte) ([]byte, error) {
 	if c.web == nil {
 		return nil, errors.New("a graph is called over REST, not gRPC")
 	}
-	var answer message
+	var got message
 	err := c.call(ctx, func(ctx context.Context) (_ *tensor.Response, err error) {
-		answer, err = c.send(ctx, http.MethodPost, c.opts.URL, message{body: body, kind: typeJSON})
+		got, err = c.send(ctx, http.MethodPost, c.opts.URL, message{body: body, kind: typeJSON})
 		return nil, err
 	}, nil)
-	return answer.body, err
+	return got.body, err
 }

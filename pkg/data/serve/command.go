@@ -64,7 +64,7 @@ func (c Command) Main(args []string) (code int) {
 
 // Run is Main that serves until ctx ends.
 func (c Command) Run(ctx context.Context, args []string) (code int) {
-	c.setDefaults()
+	c = c.withDefaults()
 	f, done, code := c.parse(args)
 	if done {
 		return code
@@ -107,7 +107,7 @@ func (c Command) Run(ctx context.Context, args []string) (code int) {
 	return exitOK
 }
 
-func (c *Command) setDefaults() {
+func (c Command) withDefaults() Command {
 	if c.Name == "" && len(os.Args) > 0 {
 		c.Name = filepath.Base(os.Args[0])
 	}
@@ -120,4 +120,5 @@ func (c *Command) setDefaults() {
 	if c.Stderr == nil {
 		c.Stderr = os.Stderr
 	}
+	return c
 }

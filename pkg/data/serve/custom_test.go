@@ -153,7 +153,9 @@ func TestAnAnswerMayBeMadeOfTheRequest(t *testing.T) {
 func TestATransformerCallsItsPredictor(t *testing.T) {
 	predictorURL, conn := onPorts(t, newModel(t, echoes{}), serve.Options{})
 	for _, o := range []client.Options{
-		{URL: predictorURL, Protocol: client.V1}, {URL: predictorURL, Protocol: client.V2}, {URL: predictorURL, Protocol: client.V2, Binary: true},
+		{URL: predictorURL, Protocol: client.V1},
+		{URL: predictorURL, Protocol: client.V2},
+		{URL: predictorURL, Protocol: client.V2, Binary: true},
 		{URL: conn.Target(), Protocol: client.GRPC},
 	} {
 		url, _ := onPorts(t, newTransformer(t, doubler{}, newPredictor(t, o)), serve.Options{})

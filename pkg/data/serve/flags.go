@@ -113,8 +113,8 @@ func withoutEffect() []string {
 func underscored(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
 // parse reads the command line. done says that nothing is left to do but to exit with code.
-func (c *Command) parse(args []string) (o *flags, done bool, code int) {
-	o = &flags{command: c}
+func (c Command) parse(args []string) (o *flags, done bool, code int) {
+	o = &flags{command: &c}
 	fs := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -163,7 +163,7 @@ func (c *Command) parse(args []string) (o *flags, done bool, code int) {
 	return o, false, 0
 }
 
-func (c *Command) wrong(err error) int {
+func (c Command) wrong(err error) int {
 	fmt.Fprintf(c.Stderr, "%s: %v\nsee %[1]s --help\n", c.Name, err)
 	return exitUsage
 }
