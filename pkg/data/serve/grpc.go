@@ -120,8 +120,8 @@ type service struct {
 func (g *service) refuse(ctx context.Context, m *repository.Loaded, err error) error {
 	e := v2.Status(err)
 	switch {
-	case protocol.From(err).Code == protocol.TooMany && m != nil:
-		seconds := m.Attached.(*lane).retryAfter()
+	case protocol.From(err).Code == protocol.TooMany:
+		seconds := retryAfter(m)
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("retry-after", strconv.Itoa(seconds)))
 		e = retryIn(e, time.Duration(seconds)*time.Second)
 	case e.Code() == codes.Internal:

@@ -170,8 +170,8 @@ func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) 
 	}
 	body, status := v2.AppendError(nil, err)
 	switch {
-	case status == http.StatusTooManyRequests && m != nil:
-		w.Header().Set("Retry-After", strconv.Itoa(m.Attached.(*lane).retryAfter()))
+	case status == http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(m)))
 	case status == http.StatusInternalServerError:
 		s.log.Error("a prediction failed", zap.NamedError("cause", errors.Unwrap(protocol.From(err))), zap.Error(err))
 	}

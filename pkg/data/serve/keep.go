@@ -28,12 +28,13 @@ func (s *Server) Keep(ctx context.Context) {
 		}
 	}
 	var changes <-chan fsnotify.Event
+	var lost <-chan error // events that the watcher could not keep
 	if s.config != nil {
 		// A ConfigMap changes by a link in its directory: the directory tells, not the file. The poll finds what a network volume does not tell.
 		if watcher, err := fsnotify.NewWatcher(); err == nil {
 			defer watcher.Close()
 			if err = watcher.Add(filepath.Dir(s.config.file)); err == nil {
-				changes = watcher.Events
+				changes, lost = watcher.Events, watcher.Errors
 			} else {
 				s.log.Warn("the list of models is looked at now and then only", zap.Error(err))
 			}
@@ -54,6 +55,8 @@ func (s *Server) Keep(ctx context.Context) {
 			if !quiet(ctx, changes) {
 				return
 			}
+		case err := <-lost:
+			s.log.Warn("a change of the list of models may have been missed: it is read again", zap.Error(err))
 		case <-poll.C:
 			s.models.Heal(ctx)
 			if follower != nil {

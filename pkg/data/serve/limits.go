@@ -73,6 +73,14 @@ func gaveUp(err error, when string) error {
 	}
 }
 
+// retryAfter is the number of seconds after which a refused client may find room; m is nil where no model was asked yet.
+func retryAfter(m *repository.Loaded) int {
+	if m == nil {
+		return 1
+	}
+	return m.Attached.(*lane).retryAfter()
+}
+
 // retryIn adds to a gRPC status when to try again.
 func retryIn(s *status.Status, after time.Duration) *status.Status {
 	if with, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err == nil {

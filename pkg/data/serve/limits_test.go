@@ -10,6 +10,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/sklearn"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/xgboost"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
@@ -207,6 +211,38 @@ func TestRequestsOfEveryWireAreJoined(t *testing.T) {
 	}
 }
 
+// A model is unloaded while requests wait to be joined: they are answered, and it is closed after the last.
+func TestUnloadingAModelLosesNoRequestThatWaits(t *testing.T) {
+	s := &sum{word: "sum", entered: make(chan struct{}, 100), leave: make(chan struct{})}
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: &counted{sum: s}}}, Threads: 64, Limits: serve.Limits{MaxBatchSize: 64}})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	var answers sync.WaitGroup
+	ask := func() {
+		answers.Go(func() {
+			if text := asked(p.url+"/v1/models/m:predict", v1Body); text != `{"predictions":[3.0,7.0]}` {
+				t.Errorf("answered %s", text)
+			}
+		})
+	}
+	ask()
+	<-s.entered
+	for range 5 {
+		ask()
+	}
+	require.Eventually(t, func() bool {
+		_, text := do(t, http.MethodGet, p.url+"/metrics", "")
+		return strings.Contains(text, `kserve_predictions_queued{model_name="m"} 5`)
+	}, waitFor, tick)
+	resp, _ := do(t, http.MethodPost, p.url+"/v2/repository/models/m/unload", "")
+	require.Equal(t, 200, resp.StatusCode)
+	resp, _ = do(t, http.MethodPost, p.url+"/v1/models/m:predict", v1Body)
+	require.Equal(t, 404, resp.StatusCode)
+	require.False(t, s.closed.Load())
+	close(s.leave)
+	answers.Wait()
+	require.Eventually(t, s.closed.Load, waitFor, tick)
+}
+
 // What engines answer does not depend on what is joined: the same requests, with batches and without.
 func TestBatchesChangeNoAnswer(t *testing.T) {
 	ask := func(url string, i int) (answer [2]string) {
@@ -231,6 +267,48 @@ func TestBatchesChangeNoAnswer(t *testing.T) {
 	plain := answers(serve.Options{})
 	require.Equal(t, plain, answers(serve.Options{Limits: serve.Limits{MaxBatchSize: 8}, Threads: 64}))
 	require.Equal(t, plain, answers(serve.Options{Limits: serve.Limits{MaxBatchSize: 32, MaxBatchDelay: time.Millisecond}}))
+}
+
+// What joining gains and costs: many clients with one row each, of a model that is quick and of one that is not.
+func BenchmarkManyClients(b *testing.B) {
+	for model, e := range map[string]engine.Engine{"xgboost-big": xgboost.New(), "sklearn-random-forest-c-big": sklearn.New()} {
+		dir := "../../../test/data/models/" + model + "/model"
+		files, err := filepath.Glob(dir + "/*")
+		if err != nil || len(files) != 1 {
+			b.Fatal(files, err)
+		}
+		m, err := e.Open(b.Context(), files[0], engine.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		body := `{"instances":[[0.5` + strings.Repeat(",0.5", int(m.Metadata().Inputs[0].Shape[1])-1) + `]]}`
+		for name, limits := range map[string]serve.Limits{"alone": {}, "joined": {MaxBatchSize: 32}} {
+			b.Run(model+" "+name, func(b *testing.B) {
+				s := serve.New(serve.Options{Engines: []engine.Engine{e}, ModelDir: dir, ModelName: "m", Limits: limits})
+				if err := s.Start(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				defer s.Close()
+				h := s.Handler()
+				b.SetParallelism(16)
+				b.ReportAllocs()
+				b.RunParallel(func(pb *testing.PB) {
+					text := strings.NewReader(body)
+					r := httptest.NewRequest(http.MethodPost, "/v1/models/m:predict", text)
+					closer := io.NopCloser(text)
+					w := &sink{header: http.Header{}}
+					for pb.Next() {
+						text.Reset(body)
+						r.Body = closer
+						h.ServeHTTP(w, r)
+					}
+					if w.status != 0 {
+						b.Error(w.status)
+					}
+				})
+			})
+		}
+	}
 }
 
 func BenchmarkPredictWithDeadline(b *testing.B) {

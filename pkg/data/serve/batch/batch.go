@@ -182,6 +182,10 @@ func (b *Batcher[M]) Predict(ctx context.Context, m M, req *tensor.Request, resp
 // enqueue puts a request where it waits. The caller holds mu.
 func (b *Batcher[M]) enqueue(m M, it *item[M], alone bool) {
 	b.waiting++
+	if m != b.single { // it may be gone, and is not kept for nothing
+		var none M
+		b.single = none
+	}
 	var buffer [256]byte
 	kind, ok := appendKind(buffer[:0], it.req, m.Nameless())
 	if alone || !ok {
