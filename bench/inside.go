@@ -101,6 +101,7 @@ func binaryAllocations() int64 {
 	r.Header.Set(v2.HeaderLength, header)
 	w := &sink{header: http.Header{}}
 	return testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		b.ReportAllocs()
 		for b.Loop() {
 			text.Reset(body)
@@ -141,6 +142,7 @@ func callBytes(server *grpc.Server) int64 {
 	}
 	defer closed()
 	return testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := ask(); err != nil {

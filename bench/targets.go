@@ -114,7 +114,7 @@ func (t *targets) soak(ctx context.Context) error {
 		return nil
 	}
 	k := kinds(t.field)
-	early, late := 0.0, 0.0
+	early := 0.0
 	began := time.Now()
 	for i, share := range []int{t.o.soak / 5, t.o.soak - t.o.soak/5} {
 		for j, of := range []kind{k[0], k[2], k[3]} {
@@ -130,7 +130,7 @@ func (t *targets) soak(ctx context.Context) error {
 			early = t.field.ours.rss()
 		}
 	}
-	late = t.field.ours.rss()
+	late := t.field.ours.rss()
 	fmt.Printf("\n%d requests over V1, V2 and gRPC in %s\n", t.o.soak, time.Since(began).Round(time.Second))
 	t.add(fmt.Sprintf("resident memory after %d requests", t.o.soak), "< 40 MB", fmt.Sprintf("%.1f MB", late), late < 40)
 	t.add("its growth over the last four fifths", "< 2 MB", fmt.Sprintf("%+.1f MB", late-early), late-early < 2)

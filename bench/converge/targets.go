@@ -121,7 +121,7 @@ func summarize(w io.Writer, files []string) error {
 }
 
 // planned is a line of the benchmark that decides and renders one service.
-var planned = regexp.MustCompile(`^BenchmarkPlanAndRender/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
+var planned = regexp.MustCompile(`^BenchmarkPlanAndRender/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+([\d.]+) cpu-ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
 // thinking are the targets of what is decided and rendered, from the text of `go test -bench`.
 func thinking(text string) []row {
@@ -131,13 +131,13 @@ func thinking(text string) []row {
 		if m == nil {
 			continue
 		}
-		ns, err := strconv.ParseFloat(m[2], 64)
+		ns, err := strconv.ParseFloat(m[3], 64) // on a busy machine the time that passes says little
 		if err != nil {
 			continue
 		}
 		rows = append(rows, row{
 			"resolve and render, " + m[1], fmt.Sprintf("under %d µs", thinkingWanted.Microseconds()),
-			fmt.Sprintf("%.0f µs, %s allocations of %s bytes", ns/1000, m[4], m[3]), ns < float64(thinkingWanted.Nanoseconds()),
+			fmt.Sprintf("%.0f µs of a processor, %s allocations of %s bytes", ns/1000, m[5], m[4]), ns < float64(thinkingWanted.Nanoseconds()),
 		})
 	}
 	return rows

@@ -19,8 +19,6 @@ const (
 
 // elsewhere are folders that were recorded from another implementation of V2. Where it differs from KServe's servers theirs are the
 // contract, so they are played only against a server that is named with its URL.
-//
-//nolint:gochecknoglobals // a constant table; Go has no constant maps
 var elsewhere = map[string]string{
 	"mlserver":          "recorded from another implementation of V2 with other names and texts: for a server of that kind, by its URL",
 	"mlserver-parallel": "recorded from another implementation of V2 with other names and texts: for a server of that kind, by its URL",
@@ -179,8 +177,6 @@ func (r *Runner) cannotPlay(e *exchange.Exchange) string {
 
 // beyond says what is better where the recording has no fault: an integer that the recorded server could not print is answered exactly,
 // and the repository is listed over gRPC, too.
-//
-//nolint:gochecknoglobals // a constant table; Go has no constant maps
 var beyond = map[string]exchange.Better{
 	"kserve-custom/v1-results/bigint":             {Status: []int{200}, Body: `{"predictions":[18446744073709551616]}`},
 	"kserve-sklearn/grpc-server/repository-index": {Code: []string{"OK", "UNIMPLEMENTED"}},

@@ -31,8 +31,6 @@ type betterStart struct {
 }
 
 // betterStarts are by the names of exchanges.
-//
-//nolint:gochecknoglobals // a constant table; Go has no constant maps
 var betterStarts = map[string]betterStart{
 	"missing-model-dir": {exit: 1, says: "no such directory"},
 	"no-model-dir-flag": {exit: 2, says: "the following arguments are required: --model_dir"},

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -233,29 +231,4 @@ spec:
         name: sklearn
       storageUri: gs://b/m
 `, strings.Join(annotations, "\n    "))
-}
-
-// BenchmarkPlanAndRender is the planner's share of a reconcile: decide and render one service of Standard mode.
-// BenchmarkPlanAndRender is all that is thought about a service between an event and its requests.
-func BenchmarkPlanAndRender(b *testing.B) {
-	t := &testing.T{}
-	for _, dir := range []string{"minimal", "all-components", "gateway-canary", "keda", "many-sources", "multinode", "custom-two-ports", "agent"} {
-		raw, err := os.ReadFile(filepath.Join("testdata", dir, "in.yaml"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		w := read(t, shipped(t), raw)
-		b.Run(dir, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p, err := resolve.Service(&w.snap, w.settings)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := render.Objects(p, w.settings); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

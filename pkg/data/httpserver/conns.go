@@ -21,6 +21,7 @@ type conn struct {
 	net.Conn
 	state http.ConnState
 	stall time.Duration
+	until atomic.Int64 // the write deadline that Write has set, in Unix nanoseconds
 }
 
 // CloseWrite ends the answer and leaves the rest of the request to be read; net/http looks for it.
@@ -31,16 +32,33 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
+// SetDeadline is for whoever serves the connection: gRPC bounds its beginning with it.
+func (c *conn) SetDeadline(t time.Time) error {
+	defer c.until.Store(0)
+	return c.Conn.SetDeadline(t)
+}
+
+// SetWriteDeadline is the same for what is written.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	defer c.until.Store(0)
+	return c.Conn.SetWriteDeadline(t)
+}
+
 // piece is how much of an answer has to be taken within one stall time.
 const piece = 256 << 10
 
-// Write gives each piece a deadline of its own, so that a slow client has time and a stopped one has not.
+// Write gives each piece a deadline of its own, so that a slow client has time and a stopped one has not. One that is nearly new is left: setting
+// it costs as much as writing a short answer into the socket's buffer.
 func (c *conn) Write(p []byte) (int, error) {
 	written := 0
 	for {
 		part := p[written:min(len(p), written+piece)]
-		if err := c.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
-			return written, err
+		if now := time.Now(); c.until.Load()-now.UnixNano() < int64(c.stall-c.stall/8) {
+			until := now.Add(c.stall)
+			if err := c.Conn.SetWriteDeadline(until); err != nil {
+				return written, err
+			}
+			c.until.Store(until.UnixNano())
 		}
 		n, err := c.Conn.Write(part)
 		written += n

@@ -88,7 +88,7 @@ func open(ctx context.Context, addr string) (net.Listener, error) {
 	}
 	if !strings.HasPrefix(path, "@") {
 		// The group may be that of another container of the pod.
-		if err := os.Chmod(path, 0o660); err != nil {
+		if err := os.Chmod(path, 0o660); err != nil { //nolint:gosec // G302: who may speak is what the mode says
 			_ = l.Close()
 			return nil, err
 		}

@@ -202,14 +202,14 @@ func (s *secrets) expires() time.Time {
 
 // config is for a port that speaks the protocols named. Each handshake gets the newest files.
 func (s *secrets) config(protocols ...string) *tls.Config {
-	base := &tls.Config{MinVersion: s.min, NextProtos: protocols} //nolint:gosec // G402: the oldest is 1.2
+	base := &tls.Config{MinVersion: s.min, NextProtos: protocols}
 	base.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.newest().pair, nil }
 	if s.opts.ClientCAFile == "" {
 		return base
 	}
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		m := s.newest()
-		own := &tls.Config{MinVersion: s.min, NextProtos: protocols, Certificates: []tls.Certificate{*m.pair}, ClientCAs: m.clients} //nolint:gosec // G402: the oldest is 1.2
+		own := &tls.Config{MinVersion: s.min, NextProtos: protocols, Certificates: []tls.Certificate{*m.pair}, ClientCAs: m.clients}
 		own.ClientAuth = tls.RequireAndVerifyClientCert
 		if s.opts.ClientAuth == ClientOptional {
 			own.ClientAuth = tls.VerifyClientCertIfGiven

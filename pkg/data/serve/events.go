@@ -34,11 +34,11 @@ func eventOf(h http.Header, body []byte) (cloudevent.Event, []byte, error) {
 	case !structured:
 		return cloudevent.Event{}, body, nil
 	}
-	event, data, ok, err := cloudevent.FromJSON(body)
-	if !ok {
+	event, data, err := cloudevent.FromJSON(body)
+	if event == nil {
 		return cloudevent.Event{Form: cloudevent.Structured}, body, nil // a plain body: the answer is an event all the same
 	}
-	return event, data, err
+	return *event, data, err
 }
 
 // decodeV1 reads the request in sc.body.
@@ -50,10 +50,10 @@ func (sc *scope) decodeV1(h http.Header) (*tensor.Request, cloudevent.Event, err
 	req, err := sc.v1.Decode(data)
 	if event.Form == cloudevent.Plain && sc.v1.IsEvent() {
 		// A structured event that is sent as JSON is read as one and answered as JSON.
-		if _, data, ok, bad := cloudevent.FromJSON(sc.body); ok && bad == nil {
-			req, err = sc.v1.Decode(data)
-		} else if ok {
+		if e, data, bad := cloudevent.FromJSON(sc.body); bad != nil {
 			err = bad
+		} else if e != nil {
+			req, err = sc.v1.Decode(data)
 		}
 	}
 	if err != nil {

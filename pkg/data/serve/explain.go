@@ -35,8 +35,8 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 		return s.refuse(w, m, err)
 	}
 	defer s.bodies.Release(sc.body)
-	if raw, ok := m.Model.(engine.Raw); ok {
-		return s.v1Raw(w, r, m, raw, sc, "explain")
+	if _, ok := m.Model.(engine.Raw); ok {
+		return s.v1Raw(w, r, m, sc, "explain")
 	}
 	t := timing{began: time.Now()}
 	e := explainerOf(m)

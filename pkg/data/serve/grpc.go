@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -57,17 +56,16 @@ func (s *Server) RegisterGRPC(to *grpc.Server) {
 
 // aroundCall turns a panic into an internal error, and tells how the call went.
 func (s *Server) aroundCall(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
-	began := time.Now()
-	var span trace.Span
+	c := call{method: info.FullMethod, began: time.Now()}
 	if s.opts.Tracer != nil {
-		ctx, span = s.traceCall(ctx, info.FullMethod, began)
+		ctx, c.span = s.traceCall(ctx, c.method, c.began)
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			s.panicked(p, info.FullMethod)
 			resp, err = nil, status.Error(codes.Internal, "Internal server error")
 		}
-		s.called(ctx, info.FullMethod, req, began, span, err)
+		s.called(ctx, c, req, err)
 	}()
 	return next(ctx, req)
 }
@@ -76,10 +74,9 @@ func (s *Server) aroundCall(ctx context.Context, req any, info *grpc.UnaryServer
 func (s *Server) aroundStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	began := time.Now()
-	var span trace.Span
+	c := call{method: info.FullMethod, began: time.Now()}
 	if s.opts.Tracer != nil {
-		ctx, span = s.traceCall(ctx, info.FullMethod, began)
+		ctx, c.span = s.traceCall(ctx, c.method, c.began)
 	}
 	defer context.AfterFunc(s.lasting, cancel)()
 	defer func() {
@@ -87,7 +84,7 @@ func (s *Server) aroundStream(srv any, stream grpc.ServerStream, info *grpc.Stre
 			s.panicked(p, info.FullMethod)
 			err = status.Error(codes.Internal, "Internal server error")
 		}
-		s.called(ctx, info.FullMethod, nil, began, span, err)
+		s.called(ctx, c, nil, err)
 	}()
 	return next(srv, &endingStream{ServerStream: stream, ctx: ctx})
 }

@@ -132,7 +132,6 @@ func (s *Server) describe() *grpc.ServiceDesc {
 	return &desc
 }
 
-//nolint:revive // the order of a method's parameters is gRPC's
 func (s *Server) guarded(next method) method {
 	return func(srv any, ctx context.Context, receive func(any) error, around grpc.UnaryServerInterceptor) (any, error) {
 		c := s.messages.calls.Get().(*receivedCall)

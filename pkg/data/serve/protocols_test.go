@@ -29,7 +29,7 @@ const protocolsPage = "../../../docs/protocols.md"
 var meanings = map[protocol.Code]string{
 	protocol.Internal:        "the server's own failure; its cause is in the log",
 	protocol.Invalid:         "the request is wrong",
-	protocol.NotFound:        "no such model or version; the versions that there are are named",
+	protocol.NotFound:        "no such model or version; what there is of it is named",
 	protocol.Conflict:        "what was asked for meets something that is there",
 	protocol.TooLarge:        "a body, or an answer, beyond a limit",
 	protocol.TooMany:         "a queue or the memory for requests is full: again later, after `Retry-After`",

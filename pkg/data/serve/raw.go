@@ -18,8 +18,8 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 )
 
-// v1Raw answers a V1 request with a model that reads bodies itself. sc.body has been read.
-func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loaded, model engine.Raw, sc *scope, verb string) int {
+// v1Raw answers a V1 request with a model that is an engine.Raw. sc.body has been read.
+func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loaded, sc *scope, verb string) int {
 	t := timing{began: time.Now()}
 	event, data, err := eventOf(r.Header, sc.body)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loa
 	in := &engine.RawRequest{Verb: verb, Body: data}
 	if in.JSON, err = isJSON(r.Header.Get("Content-Type"), &event, data); err == nil && in.JSON {
 		// As KServe's servers do, an event that is sent as JSON is taken apart for the model, too.
-		if _, inner, ok, bad := cloudevent.FromJSON(data); ok && bad == nil && event.Form == cloudevent.Plain {
+		if e, inner, bad := cloudevent.FromJSON(data); e != nil && bad == nil && event.Form == cloudevent.Plain {
 			in.Body = inner
 		}
 		err = v1.Check(in.Body)
@@ -55,7 +55,7 @@ func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loa
 		l.predict.Observe(t.predicted.Sub(began).Seconds())
 	}
 	defer leave()
-	out, err := model.V1(ctx, in)
+	out, err := m.Model.(engine.Raw).V1(ctx, in)
 	switch {
 	case err != nil:
 		return s.refuse(w, m, err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"runtime"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,6 +27,8 @@ const minPing = 5 * time.Second
 // wayIn are the options of a gRPC server that are about its connections.
 func (s *Server) wayIn() []grpc.ServerOption {
 	options := []grpc.ServerOption{
+		// Goroutines that have answered a call answer the next: their stacks have grown already. When all are busy, a call gets its own.
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), //nolint:gosec // G115: a number of cores
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	}

@@ -135,7 +135,7 @@ func (s *Server) traceSteps(m *repository.Loaded, t *timing, err error) {
 		return
 	}
 	t.span.SetAttributes(attribute.String(attrModel, m.Name), attribute.String(attrVersion, m.Version))
-	ctx := trace.ContextWithSpan(context.Background(), t.span)
+	ctx := trace.ContextWithSpan(s.lasting, t.span)
 	step := func(name string, from, to time.Time, attrs ...attribute.KeyValue) trace.Span {
 		_, span := s.opts.Tracer.Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attrs...))
 		return ended{span, to}

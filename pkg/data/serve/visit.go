@@ -104,15 +104,22 @@ func appendIDs(fields []zap.Field, requestID string, span trace.Span) []zap.Fiel
 	return fields
 }
 
-// called tells how a call over gRPC went. span is nil where nothing is traced.
-func (s *Server) called(ctx context.Context, method string, req any, began time.Time, span trace.Span, err error) {
-	code, took := status.Code(err), time.Since(began)
+// call is one request over gRPC.
+type call struct {
+	method string
+	began  time.Time
+	span   trace.Span // nil where nothing is traced
+}
+
+// called tells how a call went.
+func (s *Server) called(ctx context.Context, c call, req any, err error) {
+	code, took := status.Code(err), time.Since(c.began)
 	s.metrics.answered(wireGRPC, int(code))
 	if in, ok := req.(*inferencev2.ModelInferRequest); ok {
 		s.observe(wireGRPC, in.GetModelName(), in.GetModelVersion(), int(code), took)
 	}
-	if span != nil {
-		endCall(span, int(code), err)
+	if c.span != nil {
+		endCall(c.span, int(code), err)
 	}
 	if s.opts.Access == nil {
 		return
@@ -126,9 +133,9 @@ func (s *Server) called(ctx context.Context, method string, req any, began time.
 			id = ids[0]
 		}
 		fields := []zap.Field{
-			zap.String("client", client), zap.String("protocol", "gRPC"), zap.String("method", method),
+			zap.String("client", client), zap.String("protocol", "gRPC"), zap.String("method", c.method),
 			zap.Stringer("status", code), zap.Float64("ms", ms(took)),
 		}
-		e.Write(appendIDs(fields, id, span)...)
+		e.Write(appendIDs(fields, id, c.span)...)
 	}
 }

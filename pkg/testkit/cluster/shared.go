@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -22,6 +23,9 @@ const Variable = "KSERVE_TEST_API"
 
 // eventually is how long Eventually waits: long enough for a busy machine; what is waited for mostly comes at once.
 const eventually = time.Minute
+
+// atOnce is how many tests run side by side: they wait for others most of the time, so that more of them go on than there are processors.
+const atOnce = "6"
 
 // shared is the one cluster of a test binary.
 type shared struct {
@@ -43,6 +47,9 @@ func Main(m *testing.M, o Options, after ...func(context.Context, *Cluster) erro
 		return 0
 	}
 	one.options = o
+	if f := flag.Lookup("test.parallel"); f != nil && !flag.Parsed() {
+		_ = f.Value.Set(atOnce) // a flag of the command line still comes after
+	}
 	code := m.Run()
 	if one.cluster == nil {
 		return code

@@ -244,8 +244,6 @@ func floats(kind string) []byte {
 }
 
 // fixed are results that need no computing.
-//
-//nolint:gochecknoglobals // a constant table; Go has no constant maps
 var fixed = map[string]string{
 	"list":         `[1,2,3]`,
 	"ints":         `{"predictions":[0,-1,9007199254740992,9223372036854775807,-9223372036854775808,18446744073709551615]}`,

@@ -105,77 +105,97 @@ func invalid(format string, args ...any) error {
 	return protocol.Errorf(protocol.Invalid, format, args...)
 }
 
-// FromJSON reads a structured event and finds its data. ok is false for a JSON text that is no event, and for one that is no JSON: what
-// is wrong with it is for the reader of the whole to say. An error is a *protocol.Error.
-func FromJSON(body []byte) (e Event, data []byte, ok bool, err error) {
-	e.Form = Structured
+// FromJSON reads a structured event and finds its data. The event is nil for a JSON text that is none, and for a text that is no JSON:
+// what is wrong with it is for the reader of the whole to say. An error is a *protocol.Error.
+func FromJSON(body []byte) (*Event, []byte, error) {
 	if !utf8.Valid(body) {
-		return e, nil, false, nil
+		return nil, nil, nil
 	}
-	var s jsontext.Scanner
-	s.Reset(body)
-	if s.Peek() != '{' {
-		return e, nil, false, nil
+	r := reader{event: Event{Form: Structured}}
+	r.scan.Reset(body)
+	if !r.read() || r.found != 1<<len(required)-1 {
+		return nil, nil, nil
 	}
-	found := 0
-	hasData, version := false, ""
-	var encoded []byte
-	more, bad := s.OpenObject()
-	for more && bad == nil {
-		var key []byte
-		if key, bad = s.Key(); bad != nil {
-			break
-		}
-		name := string(key)
-		s.Peek()
-		from := s.Offset()
-		if name == "data_base64" && s.Peek() == '"' {
-			if encoded, bad = s.String(); bad != nil {
-				break
-			}
-			encoded = slices.Clone(encoded)
-		} else if bad = s.Skip(); bad != nil {
-			break
-		}
-		text := s.Text(from, s.Offset())
-		switch name {
-		case "data":
-			hasData, data = true, text
-		case "data_base64":
-		default:
-			if len(e.attributes) <= maxAttributes {
-				e.attributes = append(e.attributes, attribute{name, string(text)})
-			}
-			switch name {
-			case "specversion":
-				found++
-				version = strings.Trim(string(text), `"`)
-			case "id", "source", "type":
-				found++
-			}
-		}
-		more, bad = s.NextMember()
-	}
-	if bad == nil {
-		bad = s.End()
-	}
-	if bad != nil || found < 4 {
-		return e, nil, false, nil
-	}
-	if err := e.check(version); err != nil {
-		return e, nil, true, err
+	if err := r.event.check(r.version); err != nil {
+		return &r.event, nil, err
 	}
 	switch {
-	case hasData:
-	case encoded != nil:
-		data, bad = base64.StdEncoding.AppendDecode(nil, encoded)
-		if bad != nil {
-			return e, nil, true, invalid("Cloud Event Exceptions: data_base64 is not base64: %s", bad)
-		}
-	default:
-		return e, nil, true, invalid("Cloud Event Exceptions: the event has neither data nor data_base64")
+	case r.hasData:
+		return &r.event, r.data, nil
+	case r.encoded == nil:
+		return &r.event, nil, invalid("Cloud Event Exceptions: the event has neither data nor data_base64")
 	}
-	return e, data, true, nil
+	data, err := base64.StdEncoding.AppendDecode(nil, r.encoded)
+	if err != nil {
+		return &r.event, nil, invalid("Cloud Event Exceptions: data_base64 is not base64: %s", err)
+	}
+	return &r.event, data, nil
+}
+
+// required are the members that make an object an event.
+//
+//nolint:gochecknoglobals // a constant table; Go has no constant arrays
+var required = [...]string{"specversion", "id", "source", "type"}
+
+// reader reads one structured event.
+type reader struct {
+	scan    jsontext.Scanner
+	event   Event
+	found   uint // the required members that are there, a bit each
+	version string
+	hasData bool
+	data    []byte
+	encoded []byte // data_base64, nil when it is not there
+}
+
+// read takes the whole text; false when it is no JSON object.
+func (r *reader) read() bool {
+	s := &r.scan
+	if s.Peek() != '{' {
+		return false
+	}
+	more, err := s.OpenObject()
+	for more && err == nil {
+		var key []byte
+		if key, err = s.Key(); err != nil {
+			return false
+		}
+		if err = r.member(string(key)); err == nil {
+			more, err = s.NextMember()
+		}
+	}
+	return err == nil && s.End() == nil
+}
+
+func (r *reader) member(name string) error {
+	s := &r.scan
+	first := s.Peek()
+	from := s.Offset()
+	if name == "data_base64" && first == '"' {
+		text, err := s.String()
+		r.encoded = append([]byte{}, text...)
+		return err
+	}
+	if err := s.Skip(); err != nil {
+		return err
+	}
+	text := s.Text(from, s.Offset())
+	switch name {
+	case "data":
+		r.hasData, r.data = true, text
+		return nil
+	case "data_base64":
+		return nil
+	case "specversion":
+		r.version = strings.Trim(string(text), `"`)
+	}
+	if i := slices.Index(required[:], name); i >= 0 {
+		r.found |= 1 << i
+	}
+	if len(r.event.attributes) <= maxAttributes {
+		r.event.attributes = append(r.event.attributes, attribute{name, string(text)})
+	}
+	return nil
 }
 
 // Answer says what the attributes of the answer to an event are.
