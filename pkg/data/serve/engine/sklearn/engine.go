@@ -149,6 +149,9 @@ func newModel(class string, est estimator) *model {
 		Outputs:  []engine.TensorMetadata{{Name: "output-0", Type: tensor.FP64, Shape: []int64{-1}}},
 		Features: in.names,
 	}}
+	if in.texts {
+		m.metadata.Inputs[0].Type, m.metadata.Inputs[0].Shape = tensor.Bytes, []int64{-1}
+	}
 	if d, ok := est.(interface{ outputs() []*labels }); ok && len(d.outputs()) == 1 {
 		m.metadata.Outputs[0].Type = d.outputs()[0].typ
 	}

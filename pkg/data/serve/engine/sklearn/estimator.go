@@ -46,6 +46,7 @@ type fitted struct {
 	class string   // the class's own name, for messages
 	n     int      // n_features_in_; 0 when the file does not tell
 	names []string // feature_names_in_
+	texts bool     // it takes a list of texts
 }
 
 func (f *fitted) input() *fitted { return f }

@@ -52,9 +52,10 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// fuzzInputs are a matrix, a row of strings and a data frame of the model's width.
+// fuzzInputs are a matrix, a row of strings and a data frame of the model's width, and a list of texts.
 func fuzzInputs(meta *engine.Metadata) []*tensor.Request {
-	width := max(meta.Inputs[0].Shape[1], 1)
+	shape := meta.Inputs[0].Shape
+	width := max(shape[len(shape)-1], 1)
 	if width > 1<<10 {
 		return nil
 	}
@@ -75,5 +76,6 @@ func fuzzInputs(meta *engine.Metadata) []*tensor.Request {
 		{Inputs: []*tensor.Tensor{tensor.From("input-0", tensor.FP64, values, 3, width)}},
 		{Inputs: []*tensor.Tensor{tensor.FromStrings("input-0", text, 1, width)}},
 		{Frame: true, Inputs: columns},
+		{Inputs: []*tensor.Tensor{tensor.FromStrings("input-0", []string{"Lima, a city: 東京 cities", ""}, 2)}},
 	}
 }

@@ -16,5 +16,6 @@ func newRegistry() map[string]builder {
 	addBayes(r)
 	addNeural(r)
 	addNeighbours(r)
+	addText(r)
 	return r
 }
