@@ -54,11 +54,16 @@ func (o *Options) BindFlags(f *flag.FlagSet) {
 // Summary counts the exchanges.
 type Summary struct {
 	Equal, Better, Failed int
+	// AsKServe are answers to requests recorded from another implementation that follow KServe's server where the two differ.
+	AsKServe int
 	// NotRun lists what was not played, with the cause.
 	NotRun []NotRun
 
 	out io.Writer
 }
+
+// Passed is how many exchanges were played and are right.
+func (s *Summary) Passed() int { return s.Equal + s.Better + s.AsKServe }
 
 // NotRun is a number of exchanges that were not played.
 type NotRun struct {
@@ -107,13 +112,19 @@ func (r *Runner) Run(ctx context.Context, out io.Writer) (Summary, error) {
 }
 
 func (s *Summary) print() {
-	total := 0
+	notRun, outOfScope := 0, 0
 	for _, n := range s.NotRun {
-		total += n.Count
+		if n.Why == notWanted {
+			outOfScope += n.Count
+			fmt.Fprintf(s.out, "not in scope: %s (%d): %s\n", n.What, n.Count, n.Why)
+			continue
+		}
+		notRun += n.Count
 		fmt.Fprintf(s.out, "not run: %s (%d): %s\n", n.What, n.Count, n.Why)
 	}
-	fmt.Fprintf(s.out, "equal: %d · better: %d · not run: %d\n", s.Equal, s.Better, total)
-	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.Equal+s.Better, s.Failed)
+	fmt.Fprintf(s.out, "equal: %d · better: %d · as KServe where the recorded server differs: %d · not run: %d · not in scope: %d\n",
+		s.Equal, s.Better, s.AsKServe, notRun, outOfScope)
+	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.Passed(), s.Failed)
 }
 
 // folders are the folders that hold exchanges.
@@ -167,21 +178,24 @@ func (r *Runner) playStage(ctx context.Context, folder, program string, st stage
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.count(&st.exchanges[i], player.play(ctx, &st.exchanges[i]), sum)
+		verdict, err := player.play(ctx, &st.exchanges[i])
+		r.count(&st.exchanges[i], verdict, err, sum)
 	}
 	return nil
 }
 
 // count counts one exchange and prints it if it failed.
-func (r *Runner) count(e *exchange.Exchange, err error, sum *Summary) {
+func (r *Runner) count(e *exchange.Exchange, verdict exchange.Verdict, err error, sum *Summary) {
 	name := fmt.Sprintf("%s/%s/%s", e.Folder, e.Group, e.Name)
 	switch {
 	case err != nil:
 		sum.Failed++
 		fmt.Fprintf(sum.out, "FAIL %s: %v\n", name, err)
 		return
-	case e.Fault != "":
+	case verdict == exchange.Improved:
 		sum.Better++
+	case verdict == exchange.AsKServe:
+		sum.AsKServe++
 	default:
 		sum.Equal++
 	}

@@ -4,7 +4,6 @@
 package conformance
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -16,13 +15,6 @@ const (
 	customFolder  = "kserve-custom"
 	startupFolder = "kserve-startup"
 )
-
-// elsewhere are folders that were recorded from another implementation of V2. Where it differs from KServe's servers theirs are the
-// contract, so they are played only against a server that is named with its URL.
-var elsewhere = map[string]string{
-	"mlserver":          "recorded from another implementation of V2 with other names and texts: for a server of that kind, by its URL",
-	"mlserver-parallel": "recorded from another implementation of V2 with other names and texts: for a server of that kind, by its URL",
-}
 
 // stage is exchanges that go on one server, in order.
 type stage struct {
@@ -75,16 +67,23 @@ func (r *Runner) plan(folder string) (plan, error) {
 		if err != nil {
 			return plan{}, err
 		}
+		if err := r.second(all); err != nil {
+			return plan{}, err
+		}
+		if ok, _ := r.wanted(folder, group); !ok {
+			p.skip(folder, group, all, notWanted)
+			continue
+		}
 		if why := r.cannot(folder, group); why != "" {
 			p.skip(folder, group, all, why)
 			continue
 		}
 		for i := range all {
 			e := all[i]
-			r.adapt(&e)
+			adapt(&e)
 			switch why := r.cannotPlay(&e); {
 			case !strings.Contains(path.Join(folder, group, e.Name), r.options.Only):
-				p.skip(folder, group, all[i:i+1], "left out with -only")
+				p.skip(folder, group, all[i:i+1], notWanted)
 			case why != "":
 				p.skip(folder, group, all[i:i+1], why)
 			case group == "docs":
@@ -120,6 +119,9 @@ func (r *Runner) plan(folder string) (plan, error) {
 	return p, nil
 }
 
+// notWanted is the cause of what is out of scope: the caller asked for other exchanges.
+const notWanted = "not asked for"
+
 // skip notes exchanges that are not played; those of one group for one cause are one line.
 func (p *plan) skip(folder, group string, all []exchange.Exchange, why string) {
 	what := folder + "/" + group
@@ -133,15 +135,10 @@ func (p *plan) skip(folder, group string, all []exchange.Exchange, why string) {
 // cannot says why a group is not played; empty when it is.
 func (r *Runner) cannot(folder, group string) string {
 	s := setups[folder]
-	ok, named := r.wanted(folder, group)
+	_, named := r.wanted(folder, group)
 	sequence := slices.Contains(s.control, group)
 	switch {
-	case !ok:
-		return "not asked for"
 	case r.options.URL == "":
-		if why := elsewhere[folder]; why != "" {
-			return why
-		}
 		if folder == customFolder && r.options.Server != "" {
 			return "the models of this folder are written in code: start a server with them and give its URL"
 		}
@@ -160,17 +157,8 @@ func (r *Runner) cannot(folder, group string) string {
 
 // cannotPlay says why one exchange is not played.
 func (r *Runner) cannotPlay(e *exchange.Exchange) string {
-	if r.options.URL != "" {
-		if e.Call != nil && r.options.GRPC == "" {
-			return "no gRPC address was given"
-		}
-		return ""
-	}
-	for model, why := range setups[e.Folder].unserved {
-		if e.Call != nil && strings.Contains(string(e.Call.Request), `"`+model+`"`) ||
-			e.HTTP != nil && e.HTTP.Path == "/v2/models/"+model+"/infer" {
-			return "model " + model + ": " + why
-		}
+	if r.options.URL != "" && e.Call != nil && r.options.GRPC == "" {
+		return "no gRPC address was given"
 	}
 	return ""
 }
@@ -182,21 +170,9 @@ var beyond = map[string]exchange.Better{
 	"kserve-sklearn/grpc-server/repository-index": {Code: []string{"OK", "UNIMPLEMENTED"}},
 }
 
-// adapt puts in what is beyond the recording, and takes out the metrics of models that are not served.
-func (r *Runner) adapt(e *exchange.Exchange) {
+// adapt puts in what is beyond the recording.
+func adapt(e *exchange.Exchange) {
 	if better, ok := beyond[path.Join(e.Folder, e.Group, e.Name)]; ok {
 		e.Fault, e.Better = "beyond", better
-	}
-	if e.Group != "metrics" || r.options.URL != "" {
-		return
-	}
-	for model := range setups[e.Folder].unserved {
-		var kept []byte
-		for line := range bytes.Lines(e.Answer.Body) {
-			if !bytes.Contains(line, []byte(`"`+model+`"`)) {
-				kept = append(kept, line...)
-			}
-		}
-		e.Answer.Body = kept
 	}
 }

@@ -52,21 +52,21 @@ func newPlayer(t target) (*player, error) {
 
 func (p *player) close() { _ = p.conn.Close() }
 
-func (p *player) play(ctx context.Context, e *exchange.Exchange) error {
+func (p *player) play(ctx context.Context, e *exchange.Exchange) (exchange.Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if e.Call != nil {
 		got, err := p.call(ctx, e.Call)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		return e.JudgeCall(got)
+		return e.JudgeAnswer(got)
 	}
 	got, err := p.send(ctx, e.HTTP)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return e.JudgeHTTP(got)
+	return e.Judge(got)
 }
 
 // send writes the request's bytes on a connection of its own: nothing may tidy up its path, method or framing.

@@ -26,21 +26,25 @@ type setup struct {
 	env         []string
 	// control are the groups that are sequences of repository control, in the order in which they go on one server.
 	control []string
-	// unserved are models that this project's server does not serve, with the cause.
-	unserved map[string]string
+	// iris is one more model of a repository: irisModel, under the name iris.
+	iris bool
 }
 
 var setups = map[string]setup{
 	"kserve-sklearn": {model: irisModel, name: "iris", control: []string{"grpc-repository", "v2-repository"}},
 	"kserve-sklearn-repository": {
 		prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, control: []string{"v2-repository", "grpc-repository"},
-		unserved: map[string]string{"text-tfidf": "a class that is not served: the server says so when it loads it"},
 	},
 	"kserve-sklearn-proba":    {prefix: []string{"diabetes-", "iris-", "mixed-", "text-"}, env: []string{"PREDICT_PROBA=true"}},
 	"kserve-sklearn-ce-merge": {model: irisModel, name: "iris", env: []string{"CE_MERGE=true", "CE_TYPE=my.type", "CE_SOURCE=my.source"}},
 	"kserve-xgboost":          {prefix: []string{"xgb-"}},
 	"kserve-lightgbm":         {prefix: []string{"lgb-"}},
 	"kserve-predictive":       {model: "lgb-iris", name: "p"},
+	"mlserver": {
+		iris: true, prefix: []string{"diabetes-multi", "iris-rf-", "iris-svc", "mixed-", "text-", "xgb-diabetes-named", "xgb-iris-softprob"},
+		control: []string{"v2-repository", "grpc-repository"},
+	},
+	"mlserver-parallel": {iris: true},
 }
 
 // program is the server to start; empty when one runs already.
@@ -91,7 +95,7 @@ func start(ctx context.Context, program, dir, folder string, more []string) (*se
 	if s.model != "" {
 		args = append(args, "--model_name="+s.name, "--model_dir="+filepath.Join(dir, "models", s.model))
 	} else {
-		if srv.models, err = copyModels(filepath.Join(dir, "models"), s.prefix); err != nil {
+		if srv.models, err = copyModels(filepath.Join(dir, "models"), s); err != nil {
 			return nil, err
 		}
 		args = append(args, "--model_dir="+srv.models)
@@ -204,12 +208,17 @@ func addModels(from, to string) error {
 }
 
 // copyModels makes a repository of the models whose names start with one of the prefixes.
-func copyModels(from string, prefixes []string) (string, error) {
+func copyModels(from string, s setup) (string, error) {
 	to, err := os.MkdirTemp("", "models-")
 	if err != nil {
 		return "", fmt.Errorf("make a repository: %w", err)
 	}
-	for _, prefix := range prefixes {
+	if s.iris {
+		if err := os.CopyFS(filepath.Join(to, "iris"), os.DirFS(filepath.Join(from, irisModel))); err != nil {
+			return "", fmt.Errorf("copy model: %w", err)
+		}
+	}
+	for _, prefix := range s.prefix {
 		dirs, err := filepath.Glob(filepath.Join(from, prefix+"*"))
 		if err != nil {
 			return "", fmt.Errorf("list models: %w", err)

@@ -110,14 +110,11 @@ func (r *Runner) playStarts(ctx context.Context, program string, exchanges []exc
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, ok := betterStarts[e.Name]; ok && err == nil {
-			sum.Better++
-			if r.options.Verbose {
-				fmt.Fprintf(sum.out, "ok   %s/%s/%s\n", e.Folder, e.Group, e.Name)
-			}
-			continue
+		verdict := exchange.Equal
+		if _, ok := betterStarts[e.Name]; ok {
+			verdict = exchange.Improved
 		}
-		r.count(e, err, sum)
+		r.count(e, verdict, err, sum)
 	}
 	return nil
 }

@@ -45,5 +45,5 @@ func startTwins(ctx context.Context) (*twinServer, error) {
 
 func (t *twinServer) stop() {
 	t.end()
-	_ = <-t.ended // what was played has been judged
+	<-t.ended
 }

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -23,7 +22,10 @@ import (
 )
 
 // refusal is an error of a call that the server did no work for, so that it may be made again.
-type refusal struct{ err *protocol.Error }
+type refusal struct {
+	err   error
+	after time.Duration // what the server asked to wait
+}
 
 func (r *refusal) Error() string { return r.err.Error() }
 
@@ -32,14 +34,11 @@ func (r *refusal) Unwrap() error { return r.err }
 
 const firstPause, longestPause, longestAsked = 100 * time.Millisecond, time.Second, 10 * time.Second
 
-// pause waits before a call is made again; false when there is no time for that, or the server asked for more than a caller is kept waiting.
+// pause waits before a call is made again; false when there is no time for that.
 func pause(ctx context.Context, again int, asked time.Duration) bool {
-	if asked > longestAsked {
-		return false
-	}
 	wait := min(firstPause<<min(again, 10), longestPause)
 	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // G404: a wait is no secret
-	wait = max(wait, asked)
+	wait = max(wait, min(asked, longestAsked))
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return false
 	}
@@ -100,25 +99,17 @@ func (a *answer) fault(where string) error {
 	e := protocol.Errorf(code, "%s", text)
 	e.Status = a.code
 	if a.code == http.StatusTooManyRequests || a.code == http.StatusServiceUnavailable {
-		e.RetryAfter = after(a.header.Values("Retry-After"))
-		return &refusal{err: e}
+		return &refusal{err: e, after: seconds(a.header.Get("Retry-After"))}
 	}
 	return e
 }
 
-// after reads the header Retry-After: a number of seconds, or a date. What is neither says nothing; more than an hour is an hour.
-func after(values []string) time.Duration {
-	if len(values) == 0 {
+func seconds(text string) time.Duration {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 {
 		return 0
 	}
-	if n, err := strconv.Atoi(strings.TrimSpace(values[0])); err == nil {
-		return time.Duration(min(max(n, 0), 3600)) * time.Second
-	}
-	date, err := http.ParseTime(values[0])
-	if err != nil {
-		return 0
-	}
-	return min(max(time.Until(date), 0), time.Hour)
+	return time.Duration(min(n, 3600)) * time.Second
 }
 
 // codeOfStatus is whose mistake a status tells of; ok is false for one that is no error.
@@ -197,8 +188,8 @@ func textIn(part json.RawMessage) string {
 	return ""
 }
 
-// called is the error of a gRPC call: its code and its text. retry is what its trailer says of when to come again.
-func called(ctx context.Context, where string, err error, retry []string) error {
+// called is the error of a gRPC call: its code and its text.
+func called(ctx context.Context, where string, err error, after time.Duration) error {
 	s := status.Convert(err)
 	e := protocol.Wrap(err, protocol.Internal, "%s", s.Message())
 	switch s.Code() {
@@ -214,8 +205,7 @@ func called(ctx context.Context, where string, err error, retry []string) error 
 			e.Code = protocol.TooLarge
 			return e
 		}
-		e.RetryAfter = asked(s, retry)
-		return &refusal{err: e}
+		return &refusal{err: e, after: after}
 	case codes.Unimplemented:
 		e.Code = protocol.Unsupported
 	case codes.Unauthenticated:
@@ -227,8 +217,7 @@ func called(ctx context.Context, where string, err error, retry []string) error 
 		if ctx.Err() != nil {
 			return unanswered(ctx, where, err)
 		}
-		e.RetryAfter = asked(s, retry)
-		return &refusal{err: e}
+		return &refusal{err: e, after: after}
 	case codes.DeadlineExceeded, codes.Canceled:
 		if ctx.Err() != nil {
 			return unanswered(ctx, where, err)
@@ -237,14 +226,4 @@ func called(ctx context.Context, where string, err error, retry []string) error 
 	default:
 	}
 	return e
-}
-
-// asked is when a refused call may come again: what the details of the status say, or else the trailer.
-func asked(s *status.Status, trailer []string) time.Duration {
-	for _, detail := range s.Details() {
-		if info, ok := detail.(*errdetails.RetryInfo); ok {
-			return min(max(info.GetRetryDelay().AsDuration(), 0), time.Hour)
-		}
-	}
-	return after(trailer)
 }

@@ -26,11 +26,7 @@ func (c *Client) ServerLive(ctx context.Context) (bool, error) {
 	case V2:
 		return c.says(ctx, "/v2/health/live", "live")
 	default:
-		out, err := outgoing(ctx)
-		if err != nil {
-			return false, err
-		}
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerLive(out, &inferencev2.ServerLiveRequest{})
+		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerLive(outgoing(ctx), &inferencev2.ServerLiveRequest{})
 		return resp.GetLive(), c.asked(ctx, err)
 	}
 }
@@ -45,11 +41,7 @@ func (c *Client) ServerReady(ctx context.Context) (bool, error) {
 	case V2:
 		return c.says(ctx, "/v2/health/ready", "ready")
 	default:
-		out, err := outgoing(ctx)
-		if err != nil {
-			return false, err
-		}
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerReady(out, &inferencev2.ServerReadyRequest{})
+		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerReady(outgoing(ctx), &inferencev2.ServerReadyRequest{})
 		return resp.GetReady(), c.asked(ctx, err)
 	}
 }
@@ -66,11 +58,7 @@ func (c *Client) ModelReady(ctx context.Context, model string) bool {
 		_, err := c.send(ctx, http.MethodGet, c.base+"/v2/models/"+url.PathEscape(model)+"/ready", message{})
 		return err == nil
 	default:
-		out, err := outgoing(ctx)
-		if err != nil {
-			return false
-		}
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelReady(out, &inferencev2.ModelReadyRequest{Name: model})
+		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelReady(outgoing(ctx), &inferencev2.ModelReadyRequest{Name: model})
 		return err == nil && resp.GetReady()
 	}
 }
@@ -86,7 +74,7 @@ func (c *Client) asked(ctx context.Context, err error) error {
 	if err == nil || status.Code(err) == codes.Unavailable && ctx.Err() == nil && isNotReady(err) {
 		return nil
 	}
-	return plain(called(ctx, c.conn.Target(), err, nil))
+	return plain(called(ctx, c.conn.Target(), err, 0))
 }
 
 // isNotReady tells a server that says that it is not ready from one that cannot be reached, for which the library has the same code.

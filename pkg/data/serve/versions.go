@@ -18,12 +18,10 @@ import (
 // latest stands for the newest version that can serve, in the place of a version's name.
 const latest = "latest"
 
-// pin is the version that is meant by a caller's word; empty is the newest that can serve. A version may be named latest.
+// pin is the version that is meant by a caller's word; empty is the newest that can serve, or the model itself where it has no versions.
+// A version may be named latest.
 func (s *Server) pin(name, version string) string {
-	if version != latest {
-		return version
-	}
-	if versions := s.models.Versions(name); len(versions) == 0 || slices.Contains(versions, latest) {
+	if version != latest || slices.Contains(s.models.Versions(name), latest) {
 		return version
 	}
 	return ""
@@ -47,11 +45,23 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) int {
 	return writeJSON(w, http.StatusOK, v2.AppendIndex(nil, s.indexEntries(asked.Ready)))
 }
 
+// indexEntries are the models that the server has, and, unless only ready ones are asked for, those that it could load.
 func (s *Server) indexEntries(ready bool) []v2.IndexEntry {
 	var entries []v2.IndexEntry
+	has := map[string]bool{}
 	for _, e := range s.models.Index() {
+		has[e.Name] = true
 		if !ready || e.State == repository.Ready {
 			entries = append(entries, v2.IndexEntry{Name: e.Name, Version: e.Version, State: string(e.State), Reason: e.Reason})
+		}
+	}
+	if ready {
+		return entries
+	}
+	names, _ := s.models.RootNames() // without a directory of models there are no others
+	for _, name := range names {
+		if !has[name] {
+			entries = append(entries, v2.IndexEntry{Name: name, State: string(repository.Unavailable), Reason: "not loaded"})
 		}
 	}
 	return entries

@@ -182,7 +182,12 @@ func TestVersionsAndTheIndexOnBothWires(t *testing.T) {
 	_, err := infer("8")
 	require.Equal(t, codes.NotFound, status.Code(err))
 	require.ErrorContains(t, err, "there are 9, 10, 11")
-	resp, body = do(t, http.MethodGet, p.url+"/v2/models/y/versions/latest/ready", "")
+	// A model without versions is its own latest one.
+	for version, want := range map[string]int{"latest": 200, "1": 404} {
+		resp, body = do(t, http.MethodGet, p.url+"/v2/models/y/versions/"+version+"/ready", "")
+		require.Equal(t, want, resp.StatusCode, body)
+	}
+	resp, body = do(t, http.MethodGet, p.url+"/v2/models/nope/versions/latest", "")
 	require.Equal(t, 404, resp.StatusCode, body)
 
 	for ready, want := range map[string]int{`{"ready":true}`: 3, `{"ready":false}`: 4, ``: 4} {
@@ -195,6 +200,13 @@ func TestVersionsAndTheIndexOnBothWires(t *testing.T) {
 		require.Len(t, out.GetModels(), want)
 		require.Equal(t, entries[0]["state"], out.GetModels()[0].GetState())
 	}
+	// A model that was unloaded could be loaded again.
+	resp, _ = do(t, http.MethodPost, p.url+"/v2/repository/models/y/unload", "")
+	require.Equal(t, 200, resp.StatusCode)
+	_, body = do(t, http.MethodPost, p.url+"/v2/repository/index", "")
+	require.Contains(t, body, `{"name":"y","version":"","state":"UNAVAILABLE","reason":"not loaded"}`)
+	_, body = do(t, http.MethodPost, p.url+"/v2/repository/index", `{"ready":true}`)
+	require.NotContains(t, body, `"y"`)
 	resp, body = do(t, http.MethodPost, p.url+"/v2/repository/index", `{"ready":1}`)
 	require.Equal(t, 400, resp.StatusCode)
 	require.Contains(t, body, `\"ready\" is true or false`)

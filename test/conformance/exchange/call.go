@@ -4,8 +4,10 @@
 package exchange
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -27,12 +29,11 @@ func (c *Call) Encode() ([]byte, error) {
 	if c.Raw != nil {
 		return c.Raw, nil
 	}
-	if c.omitted() {
-		// The one message that was too long to keep: 6 MiB of zeros.
+	if rows := c.omittedRows(); rows > 0 {
 		return proto.Marshal(&inferencev2.ModelInferRequest{
 			ModelName: "iris", Id: "1",
-			Inputs:           []*inferencev2.ModelInferRequest_InferInputTensor{{Name: "input-0", Datatype: "FP64", Shape: []int64{196608, 4}}},
-			RawInputContents: [][]byte{make([]byte, 196608*4*8)},
+			Inputs:           []*inferencev2.ModelInferRequest_InferInputTensor{{Name: "input-0", Datatype: "FP64", Shape: []int64{rows, 4}}},
+			RawInputContents: [][]byte{make([]byte, rows*rowBytes)},
 		})
 	}
 	m := message(c.Method, true)
@@ -45,8 +46,19 @@ func (c *Call) Encode() ([]byte, error) {
 	return proto.Marshal(m)
 }
 
-func (c *Call) omitted() bool {
-	return strings.HasPrefix(string(c.Request), `{"omitted"`) || strings.Contains(string(c.Request), `"omitted":`)
+// rowBytes are four FP64 numbers.
+const rowBytes = 4 * 8
+
+// omittedRows are the rows of a message of zeros that was too long to keep: what is written in its place begins with its length, and all
+// but a few bytes of that are rows, in whole MiB.
+func (c *Call) omittedRows() int64 {
+	var m struct{ Omitted string }
+	if json.Unmarshal(c.Request, &m) != nil || m.Omitted == "" {
+		return 0
+	}
+	text, _, _ := strings.Cut(m.Omitted, " ")
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return (n >> 20 << 20) / rowBytes
 }
 
 // message is an empty message of a method of the inference service; nil for other methods.
@@ -139,8 +151,9 @@ func (e *Exchange) judgeMessage(got []byte) error {
 	}
 	if strings.Contains(string(e.Call.Response), `"omitted":`) {
 		// The answer to the long request: as many labels as there were rows.
-		if r := m.(*inferencev2.ModelInferResponse); len(r.GetRawOutputContents()) != 1 || len(r.GetRawOutputContents()[0]) != 196608*8 {
-			return fmt.Errorf("want one raw output of %d bytes", 196608*8)
+		size := int(e.Call.omittedRows() * 8)
+		if r := m.(*inferencev2.ModelInferResponse); len(r.GetRawOutputContents()) != 1 || len(r.GetRawOutputContents()[0]) != size {
+			return fmt.Errorf("want one raw output of %d bytes", size)
 		}
 		return nil
 	}
@@ -219,7 +232,7 @@ func (c *Call) Answered() (GotCall, error) {
 		return got, nil
 	}
 	if strings.Contains(string(c.Response), `"omitted":`) {
-		m = &inferencev2.ModelInferResponse{RawOutputContents: [][]byte{make([]byte, 196608*8)}}
+		m = &inferencev2.ModelInferResponse{RawOutputContents: [][]byte{make([]byte, c.omittedRows()*8)}}
 	} else if err := protojson.Unmarshal(c.Response, m); err != nil {
 		return got, fmt.Errorf("read recorded answer: %w", err)
 	}

@@ -29,6 +29,9 @@ type Exchange struct {
 	Answer *Answer
 	Call   *Call
 	Start  *Start
+
+	// Second is set where the exchange was recorded from another implementation than the one that is asked.
+	Second *Second
 }
 
 // Start is a server's start: its command, and its end or what it served.
