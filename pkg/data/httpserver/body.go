@@ -32,7 +32,8 @@ const firstRead = 1 << 20
 type Bodies struct {
 	// MaxBytes bounds a body, after decompression. Default DefaultMaxBody.
 	MaxBytes int64
-	// Stall is how long a client may send nothing before the request is given up. Default DefaultStall.
+	// Stall is how long a client may send nothing, and how long it may take for each Fair bytes, before the request is given up. Default
+	// DefaultStall.
 	Stall time.Duration
 	// MaxHeld bounds the memory of all bodies that are held at once, between Read and Release, for clients are not counted and each may
 	// send MaxBytes. Small bodies do not count. Default no bound: it is for callers that call Release.
@@ -109,10 +110,8 @@ func (b *Bodies) read(w http.ResponseWriter, r *http.Request, dst []byte, limit 
 		w.Header().Set("Connection", "close")
 		return dst, protocol.Errorf(protocol.TooLarge, "the body has %d bytes: this server accepts %d", r.ContentLength, limit)
 	}
-	body := stallReader{body: r.Body, rc: http.NewResponseController(w), stall: b.Stall}
-	if body.stall <= 0 {
-		body.stall = DefaultStall
-	}
+	stall := b.stall()
+	body := stallReader{body: r.Body, rc: http.NewResponseController(w), patience: patience{stall: stall, left: stall}}
 	var err error
 	if compressed {
 		dst, err = b.gunzip(&body, dst, limit)
@@ -128,6 +127,13 @@ func (b *Bodies) read(w http.ResponseWriter, r *http.Request, dst []byte, limit 
 	return dst, nil
 }
 
+func (b *Bodies) stall() time.Duration {
+	if b.Stall > 0 {
+		return b.Stall
+	}
+	return DefaultStall
+}
+
 func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) error {
 	switch {
 	case errors.Is(err, errFull):
@@ -139,11 +145,7 @@ func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) err
 		return protocol.Errorf(protocol.TooLarge, "the body has more than the %d bytes that this server accepts", limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
-		stall := b.Stall
-		if stall <= 0 {
-			stall = DefaultStall
-		}
-		return protocol.Errorf(protocol.SlowClient, "the body stopped after %d bytes: nothing came for %s", got, stall)
+		return protocol.Errorf(protocol.SlowClient, "the body stopped after %d bytes, or came too slowly: this server expects %d KiB every %s", got, Fair>>10, b.stall())
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
 		return protocol.Errorf(protocol.Invalid, "the body is not gzip, which its Content-Encoding says it is")
 	case errors.As(err, new(flate.CorruptInputError)):
@@ -233,18 +235,21 @@ func (b *Bodies) gunzip(body io.Reader, dst []byte, limit int64) ([]byte, error)
 	return dst, err
 }
 
-// stallReader gives each read of the body a fresh deadline.
+// stallReader gives each read of the body the time that the client has left.
 type stallReader struct {
-	body  io.Reader
-	rc    *http.ResponseController
-	stall time.Duration
-	set   bool
+	body     io.Reader
+	rc       *http.ResponseController
+	patience patience
+	set      bool
 }
 
 func (r *stallReader) Read(p []byte) (int, error) {
+	began := time.Now()
 	// A writer without deadlines (a test's recorder) has no client that can stall.
-	r.set = r.rc.SetReadDeadline(time.Now().Add(r.stall)) == nil
-	return r.body.Read(p)
+	r.set = r.rc.SetReadDeadline(began.Add(r.patience.left)) == nil
+	n, err := r.body.Read(p)
+	r.patience.took(time.Since(began), n)
+	return n, err
 }
 
 // done takes the deadline off again: it would otherwise strike while the request is being answered. After an error it stays,

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -242,4 +243,53 @@ func TestTLSOptionsThatCannotBe(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+// A volume of a Secret is a link to a directory that is replaced as a whole; its files may have the times and the sizes of the old ones.
+func TestFilesBehindALinkThatMoves(t *testing.T) {
+	ca := pki.New(t, "servers")
+	until := time.Now().Add(time.Hour)
+	dir := t.TempDir()
+	same := time.Now().Add(-time.Hour)
+	publish := func(generation string, serial int64) {
+		cert, key := ca.Issue(t, serial, until)
+		require.NoError(t, os.Mkdir(filepath.Join(dir, generation), 0o700))
+		for name, data := range map[string][]byte{"tls.crt": cert, "tls.key": key} {
+			path := filepath.Join(dir, generation, name)
+			require.NoError(t, os.WriteFile(path, data, 0o600))
+			require.NoError(t, os.Chtimes(path, same, same))
+		}
+		require.NoError(t, os.Symlink(generation, filepath.Join(dir, "..data_tmp")))
+		require.NoError(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	}
+	publish("..1", 1)
+	for _, name := range []string{"tls.crt", "tls.key"} {
+		require.NoError(t, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
+	}
+	s, logs := secured(t, TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
+	serial := func() int64 {
+		s.again()
+		resp, _, err := ask(t, s, &tls.Config{RootCAs: ca.Pool()})
+		require.NoError(t, err)
+		return resp.TLS.PeerCertificates[0].SerialNumber.Int64()
+	}
+	require.Equal(t, int64(1), serial())
+	publish("..2", 2)
+	require.Equal(t, int64(2), serial())
+	require.Equal(t, int64(2), serial())
+	require.Equal(t, 1, logs.FilterMessage("certificate reloaded").Len())
+
+	other, _ := ca.Issue(t, 4, until)
+	for name, breakIt := range map[string]func(path string) error{
+		"empty":     func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"another's": func(path string) error { return os.WriteFile(path, other, 0o600) },
+		"gone":      os.Remove,
+	} {
+		require.NoError(t, breakIt(filepath.Join(dir, "..2", "tls.crt")), name)
+		require.Equal(t, int64(2), serial(), name)
+		require.Equal(t, int64(2), serial(), name)
+	}
+	require.Equal(t, 3, logs.FilterMessage("the new certificate cannot be used; the old one stays").Len(), "each fault is told once")
+	publish("..3", 3)
+	require.Equal(t, int64(3), serial())
 }

@@ -43,11 +43,11 @@ func newListener(l net.Listener, stall time.Duration) net.Listener {
 func (l *listener) Accept() (net.Conn, error) {
 	accepted, err := l.acceptor.Accept()
 	if err == nil {
-		return &conn{Conn: accepted, stall: l.stall}, nil
+		return newConn(accepted, l.stall), nil
 	}
 	if errors.Is(err, net.ErrClosed) {
 		if rescued, ok := <-l.waiting; ok {
-			return &conn{Conn: rescued, stall: l.stall}, nil
+			return newConn(rescued, l.stall), nil
 		}
 	}
 	return nil, err

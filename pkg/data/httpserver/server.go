@@ -33,11 +33,12 @@ type Options struct {
 	HTTPSocket, GRPCSocket Endpoint
 	// TLS secures the ports.
 	TLS TLS
-	// ReadHeaderTimeout bounds the time from a connection's first byte to the end of the request header. Default 10 s.
+	// ReadHeaderTimeout bounds the time of a TLS handshake, and of a request header from its first byte, or from the connection, to its end.
+	// Default DefaultReadHeader.
 	ReadHeaderTimeout time.Duration
 	// IdleTimeout closes a connection with no request on it. Default 65 s.
 	IdleTimeout time.Duration
-	// WriteStall is how long a client may take nothing of its answer. Default 30 s.
+	// WriteStall is how long a client may take nothing of its answer, and how long it may take for each Fair bytes of it. Default 30 s.
 	WriteStall time.Duration
 	// MaxHeaderBytes bounds a request header. Default 64 KiB.
 	MaxHeaderBytes int
@@ -47,6 +48,9 @@ type Options struct {
 	// DrainTimeout is how long running requests may take to finish after that. Default 30 s.
 	DrainTimeout time.Duration
 }
+
+// DefaultReadHeader is the default of Options.ReadHeaderTimeout.
+const DefaultReadHeader = 10 * time.Second
 
 // Endpoint is one port to listen on.
 type Endpoint struct {
@@ -58,8 +62,8 @@ type Endpoint struct {
 
 // BindFlags adds the timeouts and limits; the owner adds its own port flags.
 func (o *Options) BindFlags(fs *pflag.FlagSet) {
-	fs.DurationVar(&o.ReadHeaderTimeout, "read_header_timeout", 10*time.Second, "longest time a request header may take to arrive")
-	fs.DurationVar(&o.WriteStall, "write_stall", DefaultStall, "give a client up when it takes nothing of its answer for this long")
+	fs.DurationVar(&o.ReadHeaderTimeout, "read_header_timeout", DefaultReadHeader, "longest time a request header may take to arrive")
+	fs.DurationVar(&o.WriteStall, "write_stall", DefaultStall, "give a client up when it takes less than 64 KiB of its answer in this time")
 	fs.IntVar(&o.MaxHeaderBytes, "max_header_bytes", 64<<10, "largest request header accepted")
 	fs.DurationVar(&o.DrainDelay, "drain_delay", o.DrainDelay,
 		"after the signal to stop, keep answering new requests this long while reporting not ready")
@@ -109,7 +113,7 @@ type Server struct {
 
 // New makes a server; it opens nothing. grpc may be nil.
 func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server {
-	orDefault(&opts.ReadHeaderTimeout, 10*time.Second)
+	orDefault(&opts.ReadHeaderTimeout, DefaultReadHeader)
 	orDefault(&opts.IdleTimeout, 65*time.Second)
 	orDefault(&opts.WriteStall, DefaultStall)
 	orDefault(&opts.DrainTimeout, 30*time.Second)
@@ -127,8 +131,8 @@ func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server
 		MaxHeaderBytes:    opts.MaxHeaderBytes,
 		Protocols:         &protocols,
 		ConnState:         s.conns.changed,
-		// A connection of HTTP/2 whose client has gone, or takes nothing, is found out by a ping.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: opts.WriteStall, WriteByteTimeout: opts.WriteStall},
+		// A connection of HTTP/2 whose client has gone is found out by a ping.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: opts.WriteStall},
 		// What net/http has to say (a listener out of file descriptors, a header written twice) is for the operator.
 		ErrorLog: stdlog.New(&s.complaints, "", 0),
 	}
@@ -160,8 +164,9 @@ func (s *Server) around(next http.Handler) http.Handler {
 		}
 		if r.ProtoMajor == 2 {
 			// The stream's own: a client may keep its connection alive and take nothing of one answer.
-			patient := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opts.WriteStall}
-			defer patient.begin() // for what net/http writes when the handler has returned
+			stall := s.opts.WriteStall
+			patient := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), patience: patience{stall: stall, left: stall}}
+			defer func() { patient.begin(time.Now()) }() // for what net/http writes when the handler has returned
 			w = patient
 		}
 		next.ServeHTTP(w, r)

@@ -4,6 +4,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,13 +84,13 @@ type secrets struct {
 	mu       sync.Mutex
 	current  material
 	looked   time.Time
-	changed  string // what the files looked like when they were read
 	told     string // the last fault that was logged
 	lastGone time.Time
 }
 
 // material is what is made of the files.
 type material struct {
+	files   [3][]byte // certificate, key, client authorities
 	pair    *tls.Certificate
 	clients *x509.CertPool // nil: clients show no certificate
 }
@@ -99,49 +101,40 @@ func newSecrets(opts TLS, log *zap.Logger) (*secrets, error) {
 	}
 	s := &secrets{opts: opts, log: log}
 	s.min, _ = opts.minVersion()
-	s.changed = s.fingerprint()
-	m, err := s.read()
-	if err != nil {
+	var err error
+	if s.current, err = s.read(material{}); err != nil {
 		return nil, err
 	}
-	s.current, s.looked = m, time.Now()
+	s.looked = time.Now()
 	s.warnOfAge()
 	return s, nil
 }
 
-// fingerprint tells whether a file was replaced: by its time, its size, or where a link leads.
-func (s *secrets) fingerprint() string {
-	var b strings.Builder
-	for _, name := range []string{s.opts.CertFile, s.opts.KeyFile, s.opts.ClientCAFile} {
+// read makes the material of the files, or returns old if they have not changed.
+func (s *secrets) read(old material) (material, error) {
+	var m material
+	var err error
+	for i, name := range []string{s.opts.CertFile, s.opts.KeyFile, s.opts.ClientCAFile} {
 		if name == "" {
 			continue
 		}
-		info, err := os.Stat(name)
-		if err != nil {
-			fmt.Fprintln(&b, err)
-			continue
+		if m.files[i], err = os.ReadFile(name); err != nil {
+			return m, fmt.Errorf("load the %s: %w", [...]string{"certificate", "certificate's key", "client authorities"}[i], err)
 		}
-		fmt.Fprintln(&b, info.ModTime().UnixNano(), info.Size())
 	}
-	return b.String()
-}
-
-func (s *secrets) read() (material, error) {
-	var m material
-	pair, err := tls.LoadX509KeyPair(s.opts.CertFile, s.opts.KeyFile)
+	if old.pair != nil && slices.EqualFunc(m.files[:], old.files[:], bytes.Equal) {
+		return old, nil
+	}
+	pair, err := tls.X509KeyPair(m.files[0], m.files[1])
 	if err != nil {
-		return m, fmt.Errorf("load the certificate: %w", err)
+		return m, fmt.Errorf("load the certificate of %s and %s: %w", s.opts.CertFile, s.opts.KeyFile, err)
 	}
 	m.pair = &pair
 	if s.opts.ClientCAFile == "" {
 		return m, nil
 	}
-	text, err := os.ReadFile(s.opts.ClientCAFile)
-	if err != nil {
-		return m, fmt.Errorf("load the client authorities: %w", err)
-	}
 	m.clients = x509.NewCertPool()
-	if !m.clients.AppendCertsFromPEM(text) {
+	if !m.clients.AppendCertsFromPEM(m.files[2]) {
 		return m, fmt.Errorf("load the client authorities: %s has no certificate in PEM", s.opts.ClientCAFile)
 	}
 	return m, nil
@@ -156,21 +149,17 @@ func (s *secrets) newest() material {
 		return s.current
 	}
 	s.looked = time.Now()
-	looks := s.fingerprint()
-	if looks == s.changed {
-		s.warnOfAge()
-		return s.current
+	m, err := s.read(s.current)
+	switch {
+	case err == nil && m.pair != s.current.pair:
+		s.log.Info("certificate reloaded", zap.String("file", s.opts.CertFile), zap.Time("expires", m.pair.Leaf.NotAfter))
+		fallthrough
+	case err == nil:
+		s.current, s.told = m, ""
+	case err.Error() != s.told:
+		s.told = err.Error()
+		s.log.Warn("the new certificate cannot be used; the old one stays", zap.Error(err))
 	}
-	m, err := s.read()
-	if err != nil {
-		if fault := err.Error(); fault != s.told {
-			s.told = fault
-			s.log.Warn("the new certificate cannot be used; the old one stays", zap.Error(err))
-		}
-		return s.current
-	}
-	s.current, s.changed, s.told = m, looks, ""
-	s.log.Info("certificate reloaded", zap.String("file", s.opts.CertFile), zap.Time("expires", m.pair.Leaf.NotAfter))
 	s.warnOfAge()
 	return s.current
 }
