@@ -4,9 +4,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +62,45 @@ func TestPodsThatEnd(t *testing.T) {
   - {name: p, projected: {sources: [{configMap: {name: cm}}, {downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}, {serviceAccountToken: {path: token, audience: x}}]}}`,
 			phase: corev1.PodSucceeded,
 			log:   "from-init\nfrom-mapfrom-secretfrom-map\nl=\"v\"\nfrom-sub\ntoken\nread-only\ntmpfs\n",
+		},
+		"volumes below folders of the machine, which stay as they are": {
+			before: "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm}, data: {k: from-map}}\n---\n",
+			pod: `
+  containers:
+  - name: c
+    image: sh
+    args: ["cat /etc/ssl/custom-certs/k /usr/share/kserve-local-test/deep/k; echo; [ $(ls /usr/share | wc -l) -gt 3 ] && echo and the others; echo x >/usr/share/kserve-local-test/d/x && echo written; touch /usr/share/x 2>/dev/null || echo refused"]
+    securityContext: {readOnlyRootFilesystem: true}
+    volumeMounts:
+    - {name: cm, mountPath: /etc/ssl/custom-certs}
+    - {name: d, mountPath: /usr/share/kserve-local-test/d}
+    - {name: cm, mountPath: /usr/share/kserve-local-test/deep}
+  volumes: [{name: cm, configMap: {name: cm}}, {name: d, emptyDir: {}}]`,
+			phase: corev1.PodSucceeded, log: "from-mapfrom-map\nand the others\nwritten\nrefused\n",
+			check: func(t *testing.T, _ *corev1.Pod) {
+				require.NoDirExists(t, "/usr/share/kserve-local-test")
+				require.NoDirExists(t, "/etc/ssl/custom-certs")
+			},
+		},
+		"a folder and a file of the machine": {
+			pod: `
+  containers:
+  - {name: c, image: sh, args: ["cmp /h/passwd /f && echo same"], volumeMounts: [{name: h, mountPath: /h, readOnly: true}, {name: f, mountPath: /f, readOnly: true}]}
+  volumes: [{name: h, hostPath: {path: /etc, type: Directory}}, {name: f, hostPath: {path: /etc/passwd, type: File}}]`,
+			phase: corev1.PodSucceeded, log: "same\n",
+		},
+		"more variables than one program can be told in one": {
+			before: bigMap("one") + bigMap("two"),
+			pod:    `{containers: [{name: c, image: sh, args: ["echo ${#A_one} ${#A_two}"], envFrom: [{configMapRef: {name: one}, prefix: A_}, {configMapRef: {name: two}, prefix: A_}]}]}`,
+			phase:  corev1.PodSucceeded, log: "110000 110000\n",
+		},
+		"a hook after the start": {
+			pod:   `{containers: [{name: c, image: sh, args: ["until [ -e /tmp/hooked ]; do sleep 0.1; done; echo hooked"], lifecycle: {postStart: {exec: {command: [touch, /tmp/hooked]}}}}]}`,
+			phase: corev1.PodSucceeded, log: "hooked\n",
+		},
+		"a hook after the start that fails": {
+			pod:   `{terminationGracePeriodSeconds: 0, containers: [{name: c, image: sh, args: ["sleep 1000"], lifecycle: {postStart: {exec: {command: ["false"]}}}}]}`,
+			phase: corev1.PodFailed,
 		},
 		"a claim is provisioned and bound": {
 			before: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: pvc}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n---\n",
@@ -219,6 +261,11 @@ func TestPodsThatEnd(t *testing.T) {
 	}
 }
 
+// bigMap is a ConfigMap with one long value: two of them are more than the kernel takes in one string.
+func bigMap(name string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {%s: %s}}\n---\n", name, name, strings.Repeat("x", 110000))
+}
+
 // podYAML is a pod p with that spec, in flow or in block form, that never restarts.
 func podYAML(spec string) string {
 	head := "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {l: v}}\nspec:"
@@ -339,16 +386,103 @@ spec:
 		const try = "import socket\ntry: socket.create_connection(('nobody',80),5)\nexcept ConnectionRefusedError: print('refused')"
 		require.Equal(t, "refused\n", k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", try))
 	})
+	t.Run("nobody without a certificate asks the node", func(t *testing.T) {
+		const try = "import ssl,urllib.request\ntry: urllib.request.urlopen('https://10.88.0.1:10250/pods',context=ssl._create_unverified_context())\nexcept OSError as e: print(e)"
+		require.Contains(t, k.kubectl(ns, "", "exec", "web", "--", "python3", "-c", try), "certificate required")
+	})
 	t.Run("its use is measured", func(t *testing.T) {
 		until(t, "metrics", func() bool { return strings.Contains(k.kubectl(ns, "", "top", "pod", "web", "--no-headers"), "Mi") })
 	})
-	t.Run("deleted at once when it has ended", func(t *testing.T) {
+	t.Run("deleted at once when its hook has run and it has ended", func(t *testing.T) {
+		follows := program("kubectl", "--name="+k.Name, "--state="+k.state, "-n", ns, "logs", "-f", "--tail=1", "web")
+		var log bytes.Buffer
+		follows.Stdout = &log
+		require.NoError(t, follows.Start())
 		began := time.Now()
 		out, err := k.kubectlErr(ns, "", "delete", "pod", "web")
 		require.NoError(t, err, out)
 		require.Less(t, time.Since(began), 25*time.Second, "not after its grace period")
 		_, err = k.client.CoreV1().Pods(ns).Get(t.Context(), "web", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err))
+		require.NoError(t, follows.Wait(), "the log ends with the pod")
+		require.Contains(t, log.String(), "stopping\n")
+	})
+}
+
+func TestAVolumeOfAClaimGoesWithIt(t *testing.T) {
+	k, ns := shared(t)
+	k.apply(t, ns, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: pvc}, spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}}\n---\n"+
+		podYAML(`{containers: [{name: c, image: sh, args: ["echo kept >/v/f"], volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, persistentVolumeClaim: {claimName: pvc}}]}`))
+	require.Equal(t, corev1.PodSucceeded, k.waitPod(t, ns, "p", hasEnded).Status.Phase)
+	claim, err := k.client.CoreV1().PersistentVolumeClaims(ns).Get(t.Context(), "pvc", metav1.GetOptions{})
+	require.NoError(t, err)
+	folder := filepath.Join(k.State, "volumes", claim.Spec.VolumeName)
+	require.FileExists(t, filepath.Join(folder, "f"))
+	k.apply(t, ns, strings.Replace(podYAML(`{containers: [{name: c, image: sh, args: ["cat /v/f"], volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, persistentVolumeClaim: {claimName: pvc}}]}`), "name: p", "name: next", 1))
+	require.Equal(t, corev1.PodSucceeded, k.waitPod(t, ns, "next", hasEnded).Status.Phase)
+	require.Equal(t, "kept\n", k.kubectl(ns, "", "logs", "next"), "what one pod left the next one finds")
+	out, err := k.kubectlErr(ns, "", "delete", "pod/p", "pod/next", "pvc/pvc")
+	require.NoError(t, err, out)
+	until(t, "the volume to go", func() bool {
+		_, err := k.client.CoreV1().PersistentVolumes().Get(t.Context(), claim.Spec.VolumeName, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	require.NoDirExists(t, folder)
+}
+
+func TestAVolumeThatCannotBeHadIsAnEvent(t *testing.T) {
+	k, ns := shared(t)
+	k.apply(t, ns, podYAML(`{containers: [{name: c, image: sh, args: ["true"], volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, hostPath: {path: /no/such/folder, type: Directory}}]}`))
+	until(t, "the event", func() bool {
+		return strings.Contains(k.kubectl(ns, "", "get", "events", "--field-selector=reason=FailedMount"), `set up volume "v": hostPath type check failed: /no/such/folder is not a directory`)
+	})
+}
+
+// Pods come and go in numbers, and what they had goes with them.
+func TestManyPodsLeaveNothing(t *testing.T) {
+	k, ns := shared(t)
+	const many = 40
+	k.apply(t, ns, fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: many}
+spec:
+  replicas: %d
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: c, image: sleep, resources: {requests: {cpu: 1m}, limits: {memory: 64Mi}}, volumeMounts: [{name: m, mountPath: /m}]}]
+      volumes: [{name: m, emptyDir: {medium: Memory}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: node}
+spec: {hostNetwork: true, terminationGracePeriodSeconds: 0, containers: [{name: c, image: sleep}]}
+`, many))
+	ready := func(n int32) {
+		until(t, fmt.Sprintf("%d pods", n), func() bool {
+			d, err := k.client.AppsV1().Deployments(ns).Get(t.Context(), "many", metav1.GetOptions{})
+			return err == nil && d.Status.ReadyReplicas == n && d.Status.Replicas == n
+		})
+	}
+	k.waitPod(t, ns, "node", isReady)
+	had := func() (interfaces, folders int) {
+		found, err := os.ReadDir(filepath.Join(k.State, "pods"))
+		require.NoError(t, err)
+		return strings.Count(k.kubectl(ns, "", "exec", "node", "--", "ls", "/sys/class/net"), "pod"), len(found)
+	}
+	ready(many)
+	interfaces, folders := had()
+	require.GreaterOrEqual(t, interfaces, many, "the test sees what it looks for")
+	require.Greater(t, folders, many)
+	out, err := k.kubectlErr(ns, "", "scale", "deployment/many", "--replicas=0")
+	require.NoError(t, err, out)
+	ready(0)
+	until(t, "what the pods had to go", func() bool { // the last ones of other tests may be there still
+		i, f := had()
+		return i <= interfaces-many && f <= folders-many
 	})
 }
 

@@ -25,13 +25,31 @@ func TestClusterOfAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: every other test is this test")
 	}
+	t.Run("who is alone", func(t *testing.T) {
+		t.Parallel()
+		asNobody(t, "", "0")
+	})
+	t.Run("who has others to give", func(t *testing.T) {
+		t.Parallel()
+		if _, err := exec.LookPath("newuidmap"); err != nil {
+			t.Skip("this machine has no newuidmap: install uidmap")
+		}
+		ranges := filepath.Join(t.TempDir(), "ranges")
+		require.NoError(t, os.WriteFile(ranges, []byte("65534:100000:65536\n"), 0o644))
+		asNobody(t, ranges, "1234")
+	})
+}
+
+// asNobody starts a cluster as the user nobody, who has the ids that the file ranges names, or none; a pod that asks for user 1234 gets uid.
+func asNobody(t *testing.T, ranges, uid string) {
+	t.Helper()
 	const nobody = 65534
 	before, err := net.Interfaces()
 	require.NoError(t, err)
 	dir, err := os.MkdirTemp("", "kc")
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
-	require.NoError(t, os.Chmod(dir, 0o755))
+	binary := copySelf(t, dir)
 	state := filepath.Join(dir, "state")
 	require.NoError(t, os.Mkdir(state, 0o755))
 	layout := shellLayout(t, v1.Config{Entrypoint: []string{"/bin/sh", "-c"}, Cmd: []string{tellAll}, Env: []string{"A=b"}, User: "app", WorkingDir: "/app"})
@@ -39,26 +57,25 @@ func TestClusterOfAnOrdinaryUser(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(state, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Lchown(path, nobody, nobody))
 	}))
-	images, binary := filepath.Join(dir, "images.json"), filepath.Join(dir, "kserve-cluster")
+	images := filepath.Join(dir, "images.json")
 	require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}}`), 0o644))
-	content, err := os.ReadFile(self())
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(binary, content, 0o755))
 
-	cmd := exec.Command(binary, upArgs(state, "plain", "--images", images, "--discard")...)
+	args := upArgs(state, "plain", "--images", images, "--discard")
+	cmd := exec.Command(binary, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if ranges != "" { // in a mount namespace of its own, where they are the machine's
+		script := "mount --make-rprivate / && mount --bind " + ranges + " /etc/subuid && mount --bind " + ranges + " /etc/subgid && exec setpriv --reuid=65534 --regid=65534 --clear-groups " + binary + ` "$@"`
+		cmd = exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	}
 	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+state)
 	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	c, err := startProgram(cmd, state)
 	if err != nil && strings.Contains(c.errOut.String(), "start in fresh namespaces") {
 		t.Skipf("this machine forbids namespaces to ordinary users: %s", c.errOut)
 	}
 	require.NoError(t, err, "standard error: %s", c.errOut)
-	// With ranges of its own and the programs to use them the user has others to give.
-	uid := "1234"
-	if c.oneUser() {
-		uid = "0"
-	}
+	require.Equal(t, ranges == "", c.oneUser())
 	t.Logf("users of pods: %s; memory limits by %s", uid, c.MemoryLimits)
 	c.connect(t)
 	c.waitAccount(t, "default")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -81,6 +82,54 @@ func TestClusterThatCannotStartSaysWhy(t *testing.T) {
 	start(t, state, "spoilt", "--no-node", "--no-controllers", "--fresh", "--discard").stop(t)
 }
 
+// Each user namespace counts what is made in it: one that may make none stands for a machine that forbids it.
+func TestClusterWhereNamespacesAreForbiddenSaysWhatToChange(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes a namespace with two users")
+	}
+	dir, err := os.MkdirTemp("", "kc")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	binary := copySelf(t, dir)
+	for name, c := range map[string]struct {
+		sysctl, as string
+		user       int
+		says       string
+	}{
+		"to an ordinary user": {"max_user_namespaces", "setpriv --reuid=65534 --regid=65534 --clear-groups", 65534, "their number is limited to 0: sysctl user.max_user_namespaces=10000, or run as root, or use --no-node"},
+		"to everybody":        {"max_net_namespaces", "", 0, "the kernel or a container around this process forbids namespaces; --no-node runs the control plane without them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := filepath.Join(dir, c.sysctl)
+			require.NoError(t, os.Mkdir(state, 0o700))
+			require.NoError(t, os.Chown(state, c.user, 0))
+			up := strings.Join(append([]string{binary}, upArgs(state, "a", "--quiet")...), " ")
+			cmd := exec.Command("sh", "-c", "echo 0 >/proc/sys/user/"+c.sysctl+" && exec "+c.as+" "+up)
+			cmd.Env = append(os.Environ(), asProgram+"=1")
+			ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 65535}}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true}
+			failed, err := startProgram(cmd, state)
+			require.Error(t, err)
+			text := strings.TrimSpace(failed.errOut.String())
+			require.NotContains(t, text, "\n", "one sentence")
+			require.Contains(t, text, "start in fresh namespaces: ")
+			require.Contains(t, text, c.says)
+		})
+	}
+}
+
+// copySelf puts the program where every user can run it.
+func copySelf(t *testing.T, dir string) string {
+	t.Helper()
+	require.NoError(t, os.Chmod(dir, 0o755))
+	content, err := os.ReadFile(self())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "kserve-cluster")
+	require.NoError(t, os.WriteFile(path, content, 0o755))
+	return path
+}
+
 // tmpfs is a small file system.
 func tmpfs(t *testing.T, options string) string {
 	t.Helper()
@@ -111,12 +160,22 @@ func TestClusterThatDiedComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		kill func(t *testing.T, c *cluster)
 		says string
+		down bool
 	}{
 		"process 1 of its namespaces is killed": {
 			kill: func(t *testing.T, c *cluster) { kill(t, initOf(t, c.cmd.Process.Pid), syscall.SIGKILL) },
 			says: "the cluster ended: signal: killed",
 		},
 		"the parent is killed": {kill: func(t *testing.T, c *cluster) { kill(t, c.cmd.Process.Pid, syscall.SIGKILL) }},
+		"both are killed": {
+			kill: func(t *testing.T, c *cluster) {
+				inside, parent := initOf(t, c.cmd.Process.Pid), c.cmd.Process.Pid
+				kill(t, parent, syscall.SIGSTOP) // or it would see the other end
+				kill(t, inside, syscall.SIGKILL)
+				kill(t, parent, syscall.SIGKILL)
+			},
+			down: true, // nobody is left to remove the control group
+		},
 		"the disk is full": {
 			kill: func(t *testing.T, c *cluster) {
 				filler := filepath.Join(state, "filler")
@@ -147,6 +206,10 @@ func TestClusterThatDiedComesBack(t *testing.T) {
 			require.Error(t, k.cmd.Wait())
 			require.Contains(t, k.errOut.String(), c.says)
 			require.NotContains(t, k.errOut.String(), "goroutine ")
+			if c.down {
+				out, err := program("down", "--state", state, "--name", "back").CombinedOutput()
+				require.NoError(t, err, string(out))
+			}
 			until(t, "nothing to be left", func() bool { return len(leftovers(t, k.State, before)) == 0 })
 		})
 	}

@@ -41,6 +41,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		return explainState(p, err)
 	}
 	defer p.Unlock()
+	// First: what is thrown away may say where a predecessor that was killed left its control group.
+	if err := Sweep(p); err != nil {
+		return err
+	}
 	if err := p.Clear(o.Fresh); err != nil {
 		return explainState(p, err)
 	}

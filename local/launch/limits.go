@@ -25,9 +25,6 @@ const groupPrefix = "kserve-"
 // openLimits makes the cluster's control group and notes where it is, for a successor in case this process and its child are killed.
 func openLimits(o *Options) (func(), error) {
 	p := o.Cluster.Place
-	if err := Sweep(p); err != nil {
-		return nil, err
-	}
 	sum := sha256.Sum256([]byte(p.Dir))
 	g := limit.Open(groupPrefix+p.Name+"-"+hex.EncodeToString(sum[:4]), probe)
 	o.Cluster.Limits = g

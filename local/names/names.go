@@ -85,6 +85,13 @@ func (s *Server) serve(w dns.ResponseWriter, r *dns.Msg) {
 	for _, q := range r.Question {
 		s.Answer(m, strings.ToLower(q.Name), q.Qtype, 0)
 	}
+	if _, packets := w.RemoteAddr().(*net.UDPAddr); packets {
+		size := dns.MinMsgSize
+		if o := r.IsEdns0(); o != nil {
+			size = max(size, int(o.UDPSize()))
+		}
+		m.Truncate(size) // who asked then asks once more, by TCP
+	}
 	if err := w.WriteMsg(m); err != nil {
 		klog.V(2).InfoS("answer DNS", "err", err)
 	}
@@ -138,46 +145,78 @@ func address(m *dns.Msg, name string, kind uint16, ip string) {
 }
 
 func (s *Server) headless(m *dns.Msg, name string, svc *corev1.Service, kind uint16, prefix []string) {
-	slices, err := s.slices.EndpointSlices(svc.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: svc.Name}))
-	if err != nil {
-		m.Rcode = dns.RcodeServerFailure
-		return
-	}
 	seen := map[string]bool{}
-	for _, slice := range slices {
-		for _, e := range slice.Endpoints {
-			if len(e.Addresses) == 0 || seen[e.Addresses[0]] {
-				continue
-			}
-			if len(prefix) == 1 && (e.Hostname == nil || *e.Hostname != prefix[0]) && dashed(e.Addresses[0]) != prefix[0] {
-				continue
-			}
-			if e.Conditions.Ready == nil || *e.Conditions.Ready || svc.Spec.PublishNotReadyAddresses {
-				seen[e.Addresses[0]] = true
-				address(m, name, kind, e.Addresses[0])
-			}
+	s.each(m, svc, func(_ *discoveryv1.EndpointSlice, e *discoveryv1.Endpoint) {
+		ip := e.Addresses[0]
+		if seen[ip] || (len(prefix) == 1 && host(e) != prefix[0] && dashed(ip) != prefix[0]) {
+			return
 		}
-	}
+		seen[ip] = true
+		address(m, name, kind, ip)
+	})
 	if len(prefix) > 0 && len(seen) == 0 {
 		m.Rcode = dns.RcodeNameError
 	}
 }
 
+// each calls f with the endpoints of a headless service that have names.
+func (s *Server) each(m *dns.Msg, svc *corev1.Service, f func(*discoveryv1.EndpointSlice, *discoveryv1.Endpoint)) {
+	slices, err := s.slices.EndpointSlices(svc.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: svc.Name}))
+	if err != nil {
+		m.Rcode = dns.RcodeServerFailure
+		return
+	}
+	for _, slice := range slices {
+		for i := range slice.Endpoints {
+			e := &slice.Endpoints[i]
+			ready := e.Conditions.Ready == nil || *e.Conditions.Ready || svc.Spec.PublishNotReadyAddresses
+			if len(e.Addresses) > 0 && ready {
+				f(slice, e)
+			}
+		}
+	}
+}
+
+// host is the name of an endpoint below that of its service.
+func host(e *discoveryv1.Endpoint) string {
+	if e.Hostname != nil {
+		return *e.Hostname
+	}
+	return dashed(e.Addresses[0])
+}
+
 func dashed(ip string) string { return strings.ReplaceAll(ip, ".", "-") }
 
-func (*Server) srv(m *dns.Msg, name string, svc *corev1.Service, prefix []string) {
+// srv tells where a named port is: of a headless service, at each of its endpoints.
+func (s *Server) srv(m *dns.Msg, name string, svc *corev1.Service, prefix []string) {
+	at := svc.Name + "." + svc.Namespace + ".svc." + Zone
+	add := func(port int32, target string) {
+		m.Answer = append(m.Answer, &dns.SRV{Hdr: header(name, dns.TypeSRV), Priority: 0, Weight: 100, Port: uint16(port), Target: target})
+	}
 	for _, p := range svc.Spec.Ports {
-		protocol := strings.ToLower(string(p.Protocol))
-		if protocol == "" {
-			protocol = "tcp"
-		}
-		if prefix[0] != "_"+p.Name || prefix[1] != "_"+protocol {
+		if prefix[0] != "_"+p.Name || prefix[1] != "_"+protocol(p.Protocol) {
 			continue
 		}
-		target := svc.Name + "." + svc.Namespace + ".svc." + Zone
-		m.Answer = append(m.Answer, &dns.SRV{Hdr: header(name, dns.TypeSRV), Priority: 0, Weight: 100, Port: uint16(p.Port), Target: target})
+		if svc.Spec.ClusterIP != corev1.ClusterIPNone {
+			add(p.Port, at)
+			continue
+		}
+		s.each(m, svc, func(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoint) {
+			for _, sp := range slice.Ports {
+				if sp.Port != nil && sp.Name != nil && *sp.Name == p.Name {
+					add(*sp.Port, host(e)+"."+at)
+				}
+			}
+		})
 	}
 	if len(m.Answer) == 0 {
 		m.Rcode = dns.RcodeNameError
 	}
+}
+
+func protocol(p corev1.Protocol) string {
+	if p == "" {
+		p = corev1.ProtocolTCP
+	}
+	return strings.ToLower(string(p))
 }

@@ -26,6 +26,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kserve-go/kserve-go/local/place"
 )
 
 const (
@@ -192,7 +194,7 @@ func writePair(dir, name string, p Pair) error {
 		return fmt.Errorf("make certificate folder: %w", err)
 	}
 	for file, b := range map[string][]byte{name + ".crt": p.Cert, name + ".key": p.Key} {
-		if err := os.WriteFile(filepath.Join(dir, file), b, 0o600); err != nil {
+		if err := place.WriteFile(filepath.Join(dir, file), b, 0o600); err != nil {
 			return fmt.Errorf("write %s: %w", file, err)
 		}
 	}
@@ -213,11 +215,12 @@ func SigningKey(dir string) error {
 	if err != nil {
 		return fmt.Errorf("encode service-account key: %w", err)
 	}
+	// The public one last: that it is there says that both are.
 	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	if err := os.WriteFile(filepath.Join(dir, "sa.key"), private, 0o600); err != nil {
+	if err := place.WriteFile(filepath.Join(dir, "sa.key"), private, 0o600); err != nil {
 		return fmt.Errorf("write service-account key: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sa.pub"), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pub}), 0o600); err != nil {
+	if err := place.WriteFile(filepath.Join(dir, "sa.pub"), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pub}), 0o600); err != nil {
 		return fmt.Errorf("write service-account key: %w", err)
 	}
 	return nil

@@ -28,8 +28,10 @@ var ErrRunning = errors.New("a cluster of this name is running")
 const maxSocketPath = 107 - len("/etcd-peer.sock")
 
 const (
-	// lockTries and lockPoll bound how long those who only look may keep an owner from its lock, and an owner its number from them.
+	// lockTries and lockPoll bound how long those who only look may keep an owner from its lock, looks how long an owner its number from
+	// them: on a busy machine a process may have to wait before it writes that.
 	lockTries = 20
+	looks     = 500
 	lockPoll  = 10 * time.Millisecond
 )
 
@@ -169,7 +171,7 @@ func (p *Place) Unlock() {
 func (p *Place) Owner() (int, error) {
 	for n := 1; ; n++ {
 		pid, err := p.look()
-		if !errors.Is(err, io.EOF) || n == lockTries {
+		if !errors.Is(err, io.EOF) || n == looks {
 			return pid, err
 		}
 		time.Sleep(lockPoll)

@@ -15,7 +15,7 @@ import (
 )
 
 // build makes the new root and moves into it. Only the new root is written to: mount points are made on a tmpfs or an overlay of one
-// and never inside a folder of the machine.
+// and never inside a folder of the machine, which unfold replaces where one is to be.
 func (r *Root) build() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -55,7 +55,7 @@ func (r *Root) base() (string, error) {
 	}
 	if err := unix.Mount("overlay", root, "overlay", 0, options); err != nil {
 		// Old kernels and nested containers have no overlay for us: the image's entries are bound instead, read-only.
-		if berr := bindEntries(r.Image, root); berr != nil {
+		if berr := r.bindEntries(r.Image, root); berr != nil {
 			return "", errors.Join(fmt.Errorf("mount image: %w", err), berr)
 		}
 	}
@@ -66,14 +66,26 @@ func escapeOverlay(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace(path)
 }
 
-func bindEntries(image, root string) error {
-	entries, err := os.ReadDir(image)
+// bindEntries shows what is in a folder, read-only, in another one.
+func (r *Root) bindEntries(from, to string) error {
+	entries, err := os.ReadDir(from)
 	if err != nil {
-		return fmt.Errorf("read image: %w", err)
+		return fmt.Errorf("read folder: %w", err)
 	}
 	for _, e := range entries {
-		if err := place(root, Mount{Source: filepath.Join(image, e.Name()), Target: "/" + e.Name(), ReadOnly: true}); err != nil {
-			return err
+		source, target := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		if e.Type()&fs.ModeSymlink == 0 {
+			if err := r.bind(Mount{Source: source, Target: e.Name(), ReadOnly: true}, target); err != nil {
+				return err
+			}
+			continue
+		}
+		link, err := os.Readlink(source)
+		if err != nil {
+			return fmt.Errorf("read link %s: %w", e.Name(), err)
+		}
+		if err := os.Symlink(link, target); err != nil {
+			return fmt.Errorf("make link %s: %w", e.Name(), err)
 		}
 	}
 	return nil
@@ -99,7 +111,7 @@ func (r *Root) hostFiles(root string) error {
 			}
 			continue
 		}
-		if err := place(root, Mount{Source: name, Target: name, ReadOnly: true}); err != nil {
+		if err := r.place(root, Mount{Source: name, Target: name, ReadOnly: true}); err != nil {
 			return err
 		}
 	}
@@ -139,7 +151,7 @@ func (r *Root) kernelFiles(root string) error {
 		return fmt.Errorf("mount /dev: %w", err)
 	}
 	for _, d := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		if err := place(root, Mount{Source: "/dev/" + d, Target: "/dev/" + d}); err != nil {
+		if err := r.place(root, Mount{Source: "/dev/" + d, Target: "/dev/" + d}); err != nil {
 			return err
 		}
 	}
@@ -163,7 +175,7 @@ func (r *Root) kernelFiles(root string) error {
 
 func (r *Root) mounts(root string) error {
 	for _, m := range r.Mounts {
-		if err := place(root, m); err != nil {
+		if err := r.place(root, m); err != nil {
 			return err
 		}
 	}
@@ -171,31 +183,38 @@ func (r *Root) mounts(root string) error {
 }
 
 // place mounts m at its target below root and makes the target when it is missing.
-func place(root string, m Mount) error {
+func (r *Root) place(root string, m Mount) error {
 	target, err := inside(root, m.Target)
 	if err != nil {
 		return err
 	}
-	if m.Source == "" {
-		if err := os.MkdirAll(target, 0o755); err != nil {
-			return fmt.Errorf("make mount point %s: %w", m.Target, err)
+	return r.bind(m, target)
+}
+
+// bind mounts m at target.
+func (r *Root) bind(m Mount, target string) error {
+	point := os.ModeDir
+	if m.Source != "" {
+		fi, err := os.Stat(m.Source)
+		if err != nil {
+			return fmt.Errorf("mount at %s: %w", m.Target, err)
 		}
+		point = fi.Mode() & os.ModeDir
+	}
+	err := makePoint(target, point)
+	if errors.Is(err, unix.EROFS) {
+		if err = r.unfold(target); err == nil {
+			err = makePoint(target, point)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make mount point %s: %w", m.Target, err)
+	}
+	if m.Source == "" {
 		if err := unix.Mount("tmpfs", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, m.Options); err != nil {
 			return fmt.Errorf("mount memory at %s: %w", m.Target, err)
 		}
 		return nil
-	}
-	fi, err := os.Stat(m.Source)
-	if err != nil {
-		return fmt.Errorf("mount at %s: %w", m.Target, err)
-	}
-	if fi.IsDir() {
-		err = os.MkdirAll(target, 0o755)
-	} else {
-		err = touch(target)
-	}
-	if err != nil {
-		return fmt.Errorf("make mount point %s: %w", m.Target, err)
 	}
 	if err := unix.Mount(m.Source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("mount %s at %s: %w", m.Source, m.Target, err)
@@ -204,6 +223,40 @@ func place(root string, m Mount) error {
 		return readOnly(target, m.Target)
 	}
 	return nil
+}
+
+func makePoint(path string, kind os.FileMode) error {
+	if kind.IsDir() {
+		return os.MkdirAll(path, 0o755)
+	}
+	return touch(path)
+}
+
+// unfold makes room for a mount point where there is a folder that may only be read: a tmpfs takes its place, which has its entries, each
+// of them bound.
+func (r *Root) unfold(target string) error {
+	dir := filepath.Dir(target)
+	for {
+		_, err := os.Lstat(dir)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		dir = filepath.Dir(dir)
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		return fmt.Errorf("mount memory: %w", err)
+	}
+	r.unfolded = append(r.unfolded, dir)
+	// The folder is covered now, and reached by its descriptor only.
+	return r.bindEntries(fmt.Sprintf("/proc/self/fd/%d", folder.Fd()), dir)
 }
 
 // readOnly keeps the flags that the mount has: a user namespace may add flags, and never take away what it inherited.
@@ -271,6 +324,11 @@ func inside(root, name string) (string, error) {
 // enter makes root the only thing that is left.
 func (r *Root) enter(root string) error {
 	if r.ReadOnly {
+		for _, dir := range r.unfolded {
+			if err := readOnly(dir, dir); err != nil {
+				return err
+			}
+		}
 		if err := unix.Mount(root, root, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return fmt.Errorf("make root read-only: %w", err)
 		}

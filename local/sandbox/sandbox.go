@@ -86,6 +86,9 @@ type Root struct {
 	ReadOnly bool     `json:"readOnly,omitempty"`
 	// Rootless says that only one user is mapped, which overlays must know.
 	Rootless bool `json:"rootless,omitempty"`
+
+	// unfolded are folders of the new root that stand for read-only ones.
+	unfolded []string
 }
 
 // Mount puts a file or folder of the machine into the container; an empty Source is a fresh tmpfs.
