@@ -171,6 +171,8 @@ func down(ctx context.Context, t *Target, discard bool, streams output.Streams) 
 	what := fmt.Sprintf("no cluster %q runs", p.Name)
 	if pid != 0 {
 		what = fmt.Sprintf("cluster %q is down", p.Name)
+	}
+	if pid != 0 || p.Killed() {
 		if err := t.call(ctx, streams, "down"); err != nil {
 			return err
 		}

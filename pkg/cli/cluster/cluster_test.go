@@ -81,6 +81,21 @@ func TestDiscardThrowsAwayWhatAStoppedClusterLeft(t *testing.T) {
 	require.Empty(t, left)
 }
 
+func TestWhatAKilledClusterLeftIsRemovedByItsProgram(t *testing.T) {
+	state := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(state, "default"), 0o700))
+	limits := filepath.Join(state, "default", "limits") // names a control group
+	require.NoError(t, os.WriteFile(limits, nil, 0o600))
+	program := fakeCluster(t, fmt.Sprintf("[ $1 = down ] && rm %s\n", limits))
+	_, _, err := kserve(t, "down", "--discard", "--state="+state, "--cluster-binary=/no/such/program")
+	require.Equal(t, exit.Usage, exit.Code(err))
+	require.FileExists(t, limits, "where it cannot be removed, what names it stays")
+	_, stderr, err := kserve(t, "down", "--state="+state, "--cluster-binary="+program)
+	require.NoError(t, err)
+	require.Contains(t, stderr, `no cluster "default" runs`)
+	require.NoFileExists(t, limits)
+}
+
 func TestUpSaysWhyItCannotStart(t *testing.T) {
 	t.Chdir(t.TempDir())
 	state := t.TempDir()

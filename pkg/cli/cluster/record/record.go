@@ -34,7 +34,7 @@ var ErrInUse = errors.New("a process holds the cluster's folder")
 const (
 	// lookAgain and looks bound how long a process that has just taken the lock may take to write its number there.
 	lookAgain = 10 * time.Millisecond
-	looks     = 50
+	looks     = 500
 )
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
@@ -167,6 +167,12 @@ func (p *Place) look() (int, error) {
 		return 0, fmt.Errorf("read the cluster's lock %s: %w", f.Name(), err)
 	}
 	return pid, nil
+}
+
+// Killed says whether a cluster that was killed, and its child with it, left a control group, which only its program removes.
+func (p *Place) Killed() bool {
+	_, err := os.Stat(filepath.Join(p.Dir(), "limits"))
+	return err == nil
 }
 
 // WaitFree blocks until no process holds the name.
