@@ -119,8 +119,8 @@ golden: ## Rewrite golden files from what the code does now; read the diff befor
 	@go test ./pkg/control/... ./pkg/cli/... -update >/dev/null || true
 	@git diff --stat -- '*/testdata/*'
 
-.PHONY: fuzz-short
-fuzz-short: ## Run every fuzz target for FUZZTIME each
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME each
 	@go run ./test/runner -fuzz $(FUZZTIME) $(MODULES)
 
 SOAK_N ?= 1000000

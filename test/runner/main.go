@@ -5,7 +5,7 @@
 // a plain `go test ./...` does not reach the other modules of a workspace, and a module without tests must not pass unseen.
 // With -events it counts tests that something else runs, whose events it reads from standard input.
 //
-// Called by: make test, make fuzz-short, make test-cluster.
+// Called by: make test, make fuzz, make test-cluster.
 // Next: the packages' own tests.
 package main
 
