@@ -43,10 +43,10 @@ func (c Cause) String() string {
 }
 
 // OK says that it serves what is asked for now.
-func (d Diagnosis) OK() bool { return d.Ready == "True" && !d.Stale }
+func (d *Diagnosis) OK() bool { return d.Ready == "True" && !d.Stale }
 
 // Why is the deepest cause in one line, empty when nothing is wrong.
-func (d Diagnosis) Why() string {
+func (d *Diagnosis) Why() string {
 	if len(d.Causes) == 0 {
 		return ""
 	}

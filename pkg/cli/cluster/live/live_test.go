@@ -69,27 +69,33 @@ func TestCausesAreInTheOrderInWhichTheyExplain(t *testing.T) {
 		"all is well": {"", `{conditions: [{type: Ready, status: "True"}, {type: Stopped, status: "False", message: x}]}`, nil, true},
 		"the predictor's cause, and not what follows from it": {
 			"", `{conditions: [` + notRouted + `, {type: PredictorReady, status: "False", reason: Bad, message: no bucket.}, {type: Ready, status: "False", reason: Bad, message: no bucket.}]}`,
-			[]string{"Bad: no bucket."}, false,
+			[]string{"Bad: no bucket."},
+			false,
 		},
 		"the route, where it is the cause": {
 			"", `{conditions: [{type: PredictorReady, status: "True"}, {type: IngressReady, status: "False", reason: R, message: no Gateway}, {type: Ready, status: "False", reason: R, message: no Gateway}]}`,
-			[]string{"R: no Gateway"}, false,
+			[]string{"R: no Gateway"},
+			false,
 		},
 		"what is false before what is not known": {
 			"", `{conditions: [{type: PredictorReady, status: Unknown, reason: Starting, message: pods start}, {type: TransformerReady, status: "False", reason: Crash, message: it ends}]}`,
-			[]string{"Crash: it ends", "Starting: pods start"}, false,
+			[]string{"Crash: it ends", "Starting: pods start"},
+			false,
 		},
 		"the failed change of one that serves": {
 			"", `{conditions: [{type: Ready, status: "True"}, {type: LatestDeploymentReady, status: "False", reason: Bad, message: it serves as before}]}`,
-			[]string{"Bad: it serves as before"}, true,
+			[]string{"Bad: it serves as before"},
+			true,
 		},
 		"more of the model's failure": {
 			"", `{conditions: [{type: PredictorReady, status: "False", reason: Bad, message: the model cannot be loaded}], modelStatus: {lastFailureInfo: {reason: Bad, message: "line 7", exitCode: 3, location: the pod}}}`,
-			[]string{"Bad: the model cannot be loaded", "Bad: line 7 (exit code 3, the pod)"}, false,
+			[]string{"Bad: the model cannot be loaded", "Bad: line 7 (exit code 3, the pod)"},
+			false,
 		},
 		"the same of the model's failure": {
 			"", `{conditions: [{type: PredictorReady, status: "False", reason: Bad, message: "it failed: line 7. Correct it"}], modelStatus: {lastFailureInfo: {message: "line  7"}}}`,
-			[]string{"Bad: it failed: line 7. Correct it"}, false,
+			[]string{"Bad: it failed: line 7. Correct it"},
+			false,
 		},
 		"a reason alone": {"", `{conditions: [{type: A, status: "True"}, {type: Ready, status: "False", reason: Wait}]}`, []string{"Wait"}, false},
 		"an older status": {
@@ -108,11 +114,12 @@ func TestCausesAreInTheOrderInWhichTheyExplain(t *testing.T) {
 			require.Equal(t, c.ok, d.OK())
 		})
 	}
-	require.Contains(t, Diagnose(service(t, "", `{}`)).Why(), "no condition yet")
+	none := Diagnose(service(t, "", `{}`))
+	require.Contains(t, none.Why(), "no condition yet")
 	require.Equal(t, "http://s", URL(service(t, "", `{url: "http://s"}`)))
-	huge := Diagnose(service(t, "", `{conditions: [{type: Ready, status: "False", message: `+strings.Repeat("x", 1<<20)+`}]}`)).Why()
-	require.Less(t, len(huge), 3000)
-	require.Contains(t, huge, "1046576 bytes more")
+	huge := Diagnose(service(t, "", `{conditions: [{type: Ready, status: "False", message: `+strings.Repeat("x", 1<<20)+`}]}`))
+	require.Less(t, len(huge.Why()), 3000)
+	require.Contains(t, huge.Why(), "1046576 bytes more")
 }
 
 func TestACanaryInAFewWords(t *testing.T) {
