@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
@@ -203,9 +202,9 @@ func treeOf(o plan.Object) (map[string]any, error) {
 	if u, ok := o.(*unstructured.Unstructured); ok {
 		return u.Object, nil
 	}
-	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	tree, err := plan.Tree(o)
 	if err != nil {
-		return nil, fmt.Errorf("read %T: %w", o, err)
+		return nil, err
 	}
 	withoutNulls(tree)
 	return tree, nil

@@ -44,7 +44,8 @@ func ServiceOf(o client.Object) []string {
 	return nil
 }
 
-// Children are the objects of every kind that a service can have whose controller has the UID. They belong to the cache.
+// Children are the objects of every kind that a service can have whose controller has the UID. They belong to the cache, and are packed as they
+// are there: Whole unpacks them.
 //
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
@@ -88,14 +89,23 @@ func (g *Gatherer) Children(ctx context.Context, namespace string, owner types.U
 			return nil, fmt.Errorf("list %s: %w", kind.CRD, err)
 		}
 		for i := range list.Items {
-			whole, err := Unpack(&list.Items[i])
-			if err != nil {
-				return nil, err
-			}
-			children.Add(whole)
+			children.Add(&list.Items[i])
 		}
 	}
 	return children, nil
+}
+
+// Whole are children with everything in them.
+func Whole(children *plan.Children) (*plan.Children, error) {
+	whole := *children
+	whole.Optional = make([]*unstructured.Unstructured, len(children.Optional))
+	for i, o := range children.Optional {
+		var err error
+		if whole.Optional[i], err = Unpack(o); err != nil {
+			return nil, err
+		}
+	}
+	return &whole, nil
 }
 
 // Pods are those that carry the name of the service. They belong to the cache, which keeps only what a status is made from.

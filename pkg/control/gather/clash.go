@@ -6,6 +6,7 @@ package gather
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -20,50 +21,67 @@ import (
 // IndexWay finds routes by what they match, a host and a path.
 const IndexWay = "way"
 
-// WaysOf are the keys of IndexWay: what an Ingress or an HTTPRoute of a service matches, "host path" each.
+// WaysOf are the keys of IndexWay: what an Ingress or an HTTPRoute of a service matches, "host path" each. They belong to the cache.
 func WaysOf(o client.Object) []string {
 	if metav1.GetControllerOfNoCopy(o) == nil {
 		return nil
 	}
-	ways := map[string]bool{}
-	var list []string
-	add := func(host, path string) {
-		if way := host + " " + path; host != "" && !ways[way] {
-			ways[way] = true
-			list = append(list, way)
-		}
-	}
 	switch o := o.(type) {
 	case *networkingv1.Ingress:
-		for i := range o.Spec.Rules {
-			r := &o.Spec.Rules[i]
-			for j := 0; r.HTTP != nil && j < len(r.HTTP.Paths); j++ {
-				add(r.Host, r.HTTP.Paths[j].Path)
+		return ingressWays(o)
+	case *unstructured.Unstructured:
+		if _, small := o.Object[packed]; !small {
+			return routeWays(o)
+		}
+		kept, _ := o.Object[waysOf].([]any)
+		ways := make([]string, 0, len(kept))
+		for _, way := range kept {
+			if text, ok := way.(string); ok {
+				ways = append(ways, text)
 			}
 		}
-	case *unstructured.Unstructured:
-		whole, err := Unpack(o)
-		if err != nil {
-			return nil
+		return ways
+	}
+	return nil
+}
+
+func ingressWays(o *networkingv1.Ingress) []string {
+	var ways []string
+	for i := range o.Spec.Rules {
+		r := &o.Spec.Rules[i]
+		for j := 0; r.HTTP != nil && j < len(r.HTTP.Paths); j++ {
+			ways = withWay(ways, r.Host, r.HTTP.Paths[j].Path)
 		}
-		spec, _ := whole.Object["spec"].(map[string]any)
-		hosts, _ := spec["hostnames"].([]any)
-		rules, _ := spec["rules"].([]any)
-		for _, rule := range rules {
-			r, _ := rule.(map[string]any)
-			matches, _ := r["matches"].([]any)
-			for _, match := range matches {
-				m, _ := match.(map[string]any)
-				path, _ := m["path"].(map[string]any)
-				value, _ := path["value"].(string)
-				for _, host := range hosts {
-					name, _ := host.(string)
-					add(name, value)
-				}
+	}
+	return ways
+}
+
+func routeWays(o *unstructured.Unstructured) []string {
+	var ways []string
+	spec, _ := o.Object["spec"].(map[string]any)
+	hosts, _ := spec["hostnames"].([]any)
+	rules, _ := spec["rules"].([]any)
+	for _, rule := range rules {
+		r, _ := rule.(map[string]any)
+		matches, _ := r["matches"].([]any)
+		for _, match := range matches {
+			m, _ := match.(map[string]any)
+			path, _ := m["path"].(map[string]any)
+			value, _ := path["value"].(string)
+			for _, host := range hosts {
+				name, _ := host.(string)
+				ways = withWay(ways, name, value)
 			}
 		}
 	}
-	return list
+	return ways
+}
+
+func withWay(ways []string, host, path string) []string {
+	if way := host + " " + path; host != "" && !slices.Contains(ways, way) {
+		return append(ways, way)
+	}
+	return ways
 }
 
 // Claimants are the services that routes of the same kind belong to which match the same, but the one of that UID. They may be told more than once.

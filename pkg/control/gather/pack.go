@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// packed is the field that holds the text of an object in a cache, fieldsText the one that holds the text of our entry of its managed fields.
+// packed is the field that holds the text of an object in a cache, fieldsText the one that holds the text of our entry of its managed fields, and
+// waysOf the one that holds what a route matches, which is asked for at every event.
 const (
 	packed     = "packed"
 	fieldsText = "fields"
+	waysOf     = "ways"
 )
 
 // Pack makes a small object of one without a Go type: what finds it in a cache stays, everything else becomes one text. A tree of maps takes
@@ -43,6 +45,13 @@ func Pack(u *unstructured.Unstructured, intern func(string) string) *unstructure
 	small := map[string]any{packed: string(raw)}
 	if fields != "" {
 		small[fieldsText] = intern(fields)
+	}
+	if ways := routeWays(u); len(ways) > 0 {
+		kept := make([]any, 0, len(ways))
+		for _, way := range ways {
+			kept = append(kept, way)
+		}
+		small[waysOf] = kept
 	}
 	outline := make(map[string]any, 6)
 	for _, name := range []string{"name", "namespace", "uid", "resourceVersion", "deletionTimestamp"} {

@@ -43,6 +43,7 @@ func TestWhatIsPackedIsFoundAndComesBackWhole(t *testing.T) {
 	require.Equal(t, []string{"1"}, ControllerOf(small))
 	require.Equal(t, []string{"m.example.com /v1"}, WaysOf(small))
 	require.Nil(t, small.Object["spec"])
+	require.Equal(t, small, small.DeepCopy())
 	require.Same(t, small, Pack(small, nil), "it is packed once")
 
 	whole, err := Unpack(small)

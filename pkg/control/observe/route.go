@@ -237,7 +237,7 @@ func parentsOf(u *unstructured.Unstructured) []gatewayv1.RouteParentStatus {
 	if !readStatus(u, &s) {
 		return nil
 	}
-	var spec gatewayv1.HTTPRouteSpec
+	var spec gatewayv1.CommonRouteSpec
 	if raw, ok := u.Object["spec"].(map[string]any); !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &spec) != nil || len(spec.ParentRefs) == 0 {
 		return s.Parents
 	}

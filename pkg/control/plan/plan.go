@@ -47,6 +47,8 @@ type Snapshot struct {
 	KnativeDomains []string
 	// NoVirtualServices says that the cluster does not have Istio's VirtualService.
 	NoVirtualServices bool
+	// Brief leaves the decisions out of the plan: their reasons are for people, and cost as much as all the rest.
+	Brief bool
 }
 
 // GraphSnapshot is what the decision on an InferenceGraph is made from.

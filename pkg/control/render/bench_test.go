@@ -26,6 +26,7 @@ func BenchmarkPlanAndRender(b *testing.B) {
 			b.Fatal(err)
 		}
 		w := read(t, shipped(t), raw)
+		w.snap.Brief = true // as the controller does
 		b.Run(dir, func(b *testing.B) {
 			b.ReportAllocs()
 			before := used(b)

@@ -53,6 +53,7 @@ func TestFromYAMLToObjects(t *testing.T) {
 		t.Helper()
 		w := read(t, base, c.Input("in.yaml"))
 		p, err := w.decide()
+		w.briefly(t, p, err)
 		var blocked *plan.Blocked
 		if errors.As(err, &blocked) {
 			c.Want("plan.yaml", toYAML(t, map[string]any{"blocked": blocked}))
@@ -83,6 +84,25 @@ func TestFromYAMLToObjects(t *testing.T) {
 			}
 		}
 	})
+}
+
+// briefly decides without the reasons: the outcome has to be the same.
+func (w *world) briefly(t *testing.T, whole *plan.Plan, whyNot error) {
+	t.Helper()
+	w.snap.Brief = true
+	defer func() { w.snap.Brief = false }()
+	p, err := w.decide()
+	if whyNot != nil {
+		require.EqualError(t, err, whyNot.Error())
+		return
+	}
+	require.NoError(t, err)
+	if w.graph == nil {
+		require.NotEmpty(t, whole.Decisions)
+		require.Empty(t, p.Decisions)
+	}
+	p.Decisions = whole.Decisions
+	require.Equal(t, whole, p)
 }
 
 // admitted is a pod of the Deployment after admission.

@@ -64,8 +64,10 @@ func (r *resolver) canary(stable *resolved, entry *servingv1beta1.CanarySpec, po
 	if err != nil {
 		return nil, invalidPredictor("%v: write the fields of both as they are in the API", err)
 	}
-	if r.own, err = asMap(&entry.Predictor); err != nil {
-		return nil, err
+	if !r.snap.Brief {
+		if r.own, err = plan.Tree(&entry.Predictor); err != nil {
+			return nil, err
+		}
 	}
 	defer func() { r.own, r.follows = nil, false }()
 	if m, chosen := spec.Model, stable.component.Runtime; m != nil && m.Runtime == nil && chosen != nil && sameFormat(&r.svc.Spec.Predictor, &entry.Predictor) {
@@ -188,11 +190,11 @@ func overlay(stable, canary *servingv1beta1.PredictorSpec) (*servingv1beta1.Pred
 		m.Runtime, m.RuntimeVersion = nil, nil
 		m.ModelFormat.Version = nil
 	}
-	base, err := asMap(stable)
+	base, err := plan.Tree(stable)
 	if err != nil {
 		return nil, err
 	}
-	over, err := asMap(canary)
+	over, err := plan.Tree(canary)
 	if err != nil {
 		return nil, err
 	}
@@ -205,15 +207,6 @@ func overlay(stable, canary *servingv1beta1.PredictorSpec) (*servingv1beta1.Pred
 		return nil, fmt.Errorf("lay the canary over spec.predictor: %w", err)
 	}
 	return merged, nil
-}
-
-func asMap(v any) (map[string]any, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("read predictor: %w", err)
-	}
-	var m map[string]any
-	return m, json.Unmarshal(raw, &m)
 }
 
 func mergeMaps(base, over map[string]any) map[string]any {

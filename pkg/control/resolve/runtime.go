@@ -122,7 +122,11 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 	var fit []candidate
 	var rejected []plan.Rejection
 	var onlyProtocol []candidate
-	for _, c := range r.candidates() {
+	candidates := r.candidates()
+	for _, c := range candidates {
+		if r.snap.Brief && !slices.ContainsFunc(c.spec.SupportedModelFormats, func(f servingv1alpha1.SupportedModelFormat) bool { return formatMatches(f, model.ModelFormat) }) {
+			continue // whatever else may be said of it
+		}
 		why, speaksOther := refusal(c, model.ModelFormat, protocol, multiNode)
 		if why == "" {
 			fit = append(fit, c)
@@ -140,10 +144,10 @@ func (r *resolver) bestRuntime(model *servingv1beta1.ModelSpec, multiNode bool) 
 		case len(onlyProtocol) > 0:
 			c := onlyProtocol[0]
 			message += fmt.Sprintf("; %s supports the format and speaks %s: set spec.predictor.model.protocolVersion: %s", c.label(), list(c.spec.ProtocolVersions), firstProtocol(c.spec.ProtocolVersions))
-		case len(rejected) == 0:
+		case len(candidates) == 0:
 			message += "; there are no runtimes at all: install the ClusterServingRuntimes (deploy/runtimes) or create a ServingRuntime"
 		default:
-			message += nearFormat(model.ModelFormat.Name, r.candidates())
+			message += nearFormat(model.ModelFormat.Name, candidates)
 			message += "; name one in spec.predictor.model.runtime, or create a ServingRuntime that lists the format with autoSelect: true"
 		}
 		r.decide(plan.Decision{Subject: plan.SubjectRuntime, Role: serving.Predictor, Why: message, Rejected: rejected})

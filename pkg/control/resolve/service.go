@@ -89,6 +89,9 @@ func (r *resolver) blocked(err error) error {
 
 // decide records a choice. What was rejected is sorted, so that the order of reading does not show.
 func (r *resolver) decide(d plan.Decision) {
+	if r.snap.Brief {
+		return
+	}
 	if d.Role != "" {
 		d.Workload = r.workload
 		d.Why = r.place(d.Why)

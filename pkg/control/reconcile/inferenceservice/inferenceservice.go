@@ -157,6 +157,9 @@ func (r *Reconciler) service(ctx context.Context, svc *servingv1beta1.InferenceS
 		r.Metrics.unchanged()
 		return ctrl.Result{}, nil
 	}
+	if children, err = gather.Whole(children); err != nil {
+		return ctrl.Result{}, err
+	}
 	a := r.attempt(ctx, svc, st, children, watch)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, errors.Join(ctx.Err(), a.err) // what was interrupted says nothing about the service
@@ -245,6 +248,7 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		return a
 	}
 	a.verdicts = r.judge(svc, snap, st)
+	snap.Brief = true // nobody reads the reasons here
 	a.plan, a.failure = resolve.Service(snap, st)
 	watch.done(phaseResolve)
 	if a.failure != nil {

@@ -8,22 +8,26 @@
 package loose
 
 import (
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
-// Object is an object of a kind with the given spec, a value that has a JSON form.
-func Object(kind metav1.TypeMeta, meta metav1.ObjectMeta, spec any) (*unstructured.Unstructured, error) {
-	raw, err := json.Marshal(map[string]any{"apiVersion": kind.APIVersion, "kind": kind.Kind, "metadata": meta, "spec": spec})
+// object is what every object looks like, with a spec of any type that has a JSON form.
+type object[T any] struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              T `json:"spec"`
+}
+
+// Object is an object of a kind with the given spec.
+func Object[T any](kind metav1.TypeMeta, meta metav1.ObjectMeta, spec T) (*unstructured.Unstructured, error) {
+	tree, err := plan.Tree(&object[T]{kind, meta, spec})
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", kind.Kind, meta.Name, err)
 	}
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("write %s %s: %w", kind.Kind, meta.Name, err)
-	}
-	return u, nil
+	return &unstructured.Unstructured{Object: tree}, nil
 }
