@@ -60,8 +60,9 @@ func grow(v reflect.Value, entry *value.TypeReflectCacheEntry) (any, error) {
 		return growMap(v)
 	case reflect.Slice:
 		return growSlice(v)
+	default:
+		return nil, fmt.Errorf("%s has no place in JSON", v.Type())
 	}
-	return nil, fmt.Errorf("%s has no place in JSON", v.Type())
 }
 
 func growStruct(v reflect.Value, entry *value.TypeReflectCacheEntry) (any, error) {

@@ -130,6 +130,7 @@ func eachText(v reflect.Value, f func(string) (string, error)) error {
 				return err
 			}
 		}
+	default: // no texts
 	}
 	return nil
 }
