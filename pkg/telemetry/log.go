@@ -8,6 +8,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -25,6 +26,23 @@ type LogOptions struct {
 	Level string
 	// Format is json, console, or auto: console when the file is a terminal. Empty means auto.
 	Format string
+
+	level *zap.AtomicLevel // of all loggers made after Follow
+}
+
+// Follow makes the level of the loggers that are made from now on one that SetLevel changes.
+func (o *LogOptions) Follow() {
+	level := zap.NewAtomicLevel()
+	o.level = &level
+}
+
+// SetLevel changes the level of the loggers made after Follow; an empty name is Level.
+func (o *LogOptions) SetLevel(name string) error {
+	level, err := parseLevel(cmp.Or(name, o.Level))
+	if err == nil && o.level != nil {
+		o.level.SetLevel(level)
+	}
+	return err
 }
 
 // BindFlags adds --log_level and --log_format.
@@ -71,7 +89,12 @@ func newLogger(o LogOptions, file *os.File, to zapcore.WriteSyncer) (*zap.Logger
 	default:
 		return nil, fmt.Errorf("log format %q: expected json, console or auto", o.Format)
 	}
-	core := zapcore.NewCore(encoder, to, level)
+	var enabled zapcore.LevelEnabler = level
+	if o.level != nil {
+		o.level.SetLevel(level)
+		enabled = o.level
+	}
+	core := zapcore.NewCore(encoder, to, enabled)
 	return zap.New(core, zap.AddStacktrace(zapcore.DPanicLevel)), nil
 }
 

@@ -90,3 +90,25 @@ func TestHistogramsHaveCreatedSamplesInBothFormats(t *testing.T) {
 		})
 	}
 }
+
+func TestTheLevelOfTheLogMayChange(t *testing.T) {
+	o := telemetry.LogOptions{Level: "warn", Format: "json"}
+	require.NoError(t, o.SetLevel("debug"), "without effect")
+	o.Follow()
+	file, err := os.CreateTemp(t.TempDir(), "log")
+	require.NoError(t, err)
+	defer file.Close()
+	log, err := telemetry.NewLogger(o, file)
+	require.NoError(t, err)
+	log.Info("one")
+	require.NoError(t, o.SetLevel("info"))
+	log.Info("two")
+	require.Error(t, o.SetLevel("loud"))
+	require.NoError(t, o.SetLevel(""))
+	log.Info("three")
+	text, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	require.Contains(t, string(text), "two")
+	require.NotContains(t, string(text), "one")
+	require.NotContains(t, string(text), "three")
+}

@@ -64,18 +64,30 @@ func (g *gate) enter(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-place:
-		return nil
 	case <-ctx.Done():
 		if g.quit(place) {
-			return gaveUp(ctx.Err(), "while the request waited for the model")
+			return gaveUp(ctx.Err(), whileWaiting)
 		}
 	case <-timer.C:
 		if g.quit(place) {
-			return protocol.Errorf(protocol.TooMany, "the request waited %s for the model, which is busy; retry later", patience)
+			return waitedTooLong(patience)
 		}
 	}
-	// The place was given just now.
+	// The place was given, and nobody may be there any more who wants the answer.
+	if err := ctx.Err(); err != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.rejected++
+		g.pass()
+		return gaveUp(err, whileWaiting)
+	}
 	return nil
+}
+
+const whileWaiting = "while the request waited for the model"
+
+func waitedTooLong(patience time.Duration) error {
+	return protocol.Errorf(protocol.TooMany, "the request waited %s for the model, which is busy; retry later", patience)
 }
 
 // quit takes place out of the queue; false when it is no longer there, because its turn has come.
@@ -92,11 +104,16 @@ func (g *gate) quit(place chan struct{}) bool {
 	return false
 }
 
-// leave gives the place to the next in the queue.
+// leave ends a prediction that took so long.
 func (g *gate) leave(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.typical += (took - g.typical) / 16
+	g.pass()
+}
+
+// pass gives a place back, or on to the first in the queue. The caller holds mu.
+func (g *gate) pass() {
 	if len(g.queue) == 0 || g.inside > g.running {
 		g.inside--
 		return
@@ -113,6 +130,13 @@ func (g *gate) admit() {
 // guess is the expected wait of the n-th in the queue. The caller holds mu.
 func (g *gate) guess(n int) time.Duration {
 	return g.typical * time.Duration(n) / time.Duration(max(g.running, 1))
+}
+
+// refused counts a request that waited in vain behind the gate.
+func (g *gate) refused() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rejected++
 }
 
 // retryAfter is the number of seconds after which a refused client may find room: at least one.

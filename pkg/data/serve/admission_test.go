@@ -79,6 +79,30 @@ func TestTheGateKnowsDeadlines(t *testing.T) {
 	})
 }
 
+// The turn of a request comes at the moment that its deadline passes: it is not computed, and the next one gets its place.
+func TestATurnThatComesTooLateIsPassedOn(t *testing.T) {
+	for range 100 { // select chooses at random
+		synctest.Test(t, func(t *testing.T) {
+			g := &gate{running: 1, waiting: 10, patience: time.Minute}
+			require.NoError(t, g.enter(t.Context()))
+			late, cancel := context.WithCancel(t.Context())
+			errs := make(chan error, 2)
+			go func() { errs <- g.enter(late) }()
+			synctest.Wait()
+			go func() { errs <- g.enter(t.Context()) }()
+			synctest.Wait()
+			g.mu.Lock() // both at once: the request sees neither before the other
+			cancel()
+			g.pass()
+			g.mu.Unlock()
+			require.Equal(t, protocol.Canceled, code(t, <-errs))
+			require.NoError(t, <-errs)
+			inside, queued, rejected := g.load()
+			require.Equal(t, []int{1, 0, 1}, []int{inside, queued, int(rejected)})
+		})
+	}
+}
+
 func BenchmarkGate(b *testing.B) {
 	g := &gate{running: 64, waiting: 10, patience: time.Second}
 	b.ReportAllocs()

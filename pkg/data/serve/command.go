@@ -69,6 +69,7 @@ func (c Command) Run(ctx context.Context, args []string) (code int) {
 	if done {
 		return code
 	}
+	f.log.Follow()
 	log, err := telemetry.NewLogger(f.log, c.Stderr)
 	if err != nil {
 		return c.wrong(err)

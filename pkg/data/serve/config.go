@@ -4,21 +4,18 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"iter"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
-	"unicode/utf8"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 
@@ -26,72 +23,72 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 )
 
-// maxConfig bounds the list of models: a ConfigMap has less.
-const maxConfig = 16 << 20
-
 // configured is one model of the list: the entry that KServe's multi-model serving writes, and settings of our own beside it.
 type configured struct {
 	handoff.ModelEntry
 	Settings json.RawMessage `json:"settings"`
 
-	place  repository.Source
-	limits *Limits
+	place repository.Source
+	own   modelSettings
 }
 
-// configSettings are the settings of one model. What is left out is the server's.
-type configSettings struct {
-	MaxRunning    *int     `json:"maxRunning"`
-	MaxQueue      *int     `json:"maxQueue"`
-	QueueTimeout  *seconds `json:"queueTimeout"`
-	MaxBatchSize  *int     `json:"maxBatchSize"`
-	MaxBatchDelay *seconds `json:"maxBatchDelay"`
+// modelList is what a list of models says.
+type modelList struct {
+	models []*configured
+	// bad are the entries that cannot be served as they are, with the reasons; they harm no other. nameless are those whose name cannot be read.
+	bad      map[string]error
+	nameless []error
 }
 
-// seconds is a time such as "30s" or "5ms".
-type seconds time.Duration
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *seconds) UnmarshalJSON(text []byte) error {
-	var word string
-	if err := json.Unmarshal(text, &word); err != nil {
-		return fmt.Errorf("expected a time such as \"30s\", got %.40s", text)
+func parseConfig(text []byte, o *Options) (*modelList, error) {
+	var entries []json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("expected a list of models: %w", err)
 	}
-	d, err := time.ParseDuration(word)
-	if err != nil || d < 0 {
-		return fmt.Errorf("expected a time such as \"30s\", got %.40q", word)
+	if entries == nil {
+		return nil, errors.New("expected a list of models, got null")
 	}
-	*s = seconds(d)
-	return nil
-}
-
-// parseConfig reads the list of models. bad are the entries that cannot be served, with the reasons; they harm no other.
-func parseConfig(text []byte, o *Options) (models []*configured, bad map[string]error, err error) {
-	var list []*configured
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, nil, fmt.Errorf("expected a list of models: %w", err)
-	}
-	bad = map[string]error{}
+	list := &modelList{bad: map[string]error{}}
 	seen := map[string]bool{}
-	for i, c := range list {
+	for i, entry := range entries {
+		name, err := nameOf(entry)
 		switch {
-		case c == nil || c.Name == "" || strings.ContainsAny(c.Name, "/\\\x00") || c.Name == "." || c.Name == ".." || !utf8.ValidString(c.Name):
-			name := ""
-			if c != nil {
-				name = c.Name
-			}
-			return nil, nil, fmt.Errorf("entry %d: modelName %.80q: expected text without slashes", i, name)
-		case seen[c.Name]:
-			bad[c.Name] = errors.New("it is listed twice")
+		case err != nil:
+			list.nameless = append(list.nameless, fmt.Errorf("entry %d: %w", i, err))
+			continue
+		case seen[name]:
+			list.bad[name] = errors.New("it is listed twice")
 			continue
 		}
-		seen[c.Name] = true
-		if err := c.resolve(o); err != nil {
-			bad[c.Name] = err
+		seen[name] = true
+		c := &configured{}
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(json.Unmarshal(entry, c), &wrong) {
+			err = fmt.Errorf("%s: wrong type: %s", strings.TrimPrefix(wrong.Field, "ModelEntry."), wrong.Value)
+		} else {
+			err = c.resolve(o)
+		}
+		if err != nil {
+			list.bad[name] = err
 			continue
 		}
-		models = append(models, c)
+		list.models = append(list.models, c)
 	}
-	return slices.DeleteFunc(models, func(c *configured) bool { return bad[c.Name] != nil }), bad, nil
+	list.models = slices.DeleteFunc(list.models, func(c *configured) bool { return list.bad[c.Name] != nil })
+	return list, nil
+}
+
+// nameOf is the name of an entry, whatever else is wrong with it.
+func nameOf(entry []byte) (string, error) {
+	var head struct {
+		Name string `json:"modelName"`
+	}
+	if json.Unmarshal(entry, &head) != nil {
+		return "", fmt.Errorf("expected an object with a modelName, got %.40s", entry)
+	}
+	if name := head.Name; name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
+		return "", fmt.Errorf("modelName %.80q: expected text without slashes", name)
+	}
+	return head.Name, nil
 }
 
 // resolve finds out where the model is and what its settings are.
@@ -111,8 +108,10 @@ func (c *configured) resolve(o *Options) (err error) {
 	}
 	scheme, path, isURI := strings.Cut(c.Spec.StorageURI, "://")
 	switch {
-	case isURI && scheme == "file":
+	case isURI && scheme == "file" && filepath.IsAbs(path):
 		c.place.Path = path
+	case isURI && scheme == "file":
+		return fmt.Errorf("modelSpec.storageUri: %.80q: expected an absolute path behind file://", c.Spec.StorageURI)
 	case !isURI && filepath.IsAbs(c.Spec.StorageURI):
 		c.place.Path = c.Spec.StorageURI
 	case !isURI && c.Spec.StorageURI != "":
@@ -123,41 +122,9 @@ func (c *configured) resolve(o *Options) (err error) {
 		c.place.Path = filepath.Join(o.ModelDir, c.Name)
 	}
 	if len(c.Settings) > 0 && string(c.Settings) != "null" {
-		c.limits, err = readSettings(c.Settings, o.Limits)
+		return readSettings(c.Settings, &c.own, &c.own)
 	}
-	return err
-}
-
-func readSettings(text []byte, limits Limits) (*Limits, error) {
-	var s configSettings
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields() // a misspelt setting would be without effect
-	if err := d.Decode(&s); err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
-	}
-	for _, n := range []struct {
-		name  string
-		from  *int
-		to    *int
-		least int
-	}{
-		{"maxRunning", s.MaxRunning, &limits.Running, 1}, {"maxQueue", s.MaxQueue, &limits.Queue, 1}, {"maxBatchSize", s.MaxBatchSize, &limits.MaxBatchSize, 0},
-	} {
-		if n.from == nil {
-			continue
-		}
-		if *n.from < n.least {
-			return nil, fmt.Errorf("settings.%s: %d: expected %d or more", n.name, *n.from, n.least)
-		}
-		*n.to = *n.from
-	}
-	if s.QueueTimeout != nil {
-		limits.QueueTimeout = time.Duration(*s.QueueTimeout)
-	}
-	if s.MaxBatchDelay != nil {
-		limits.MaxBatchDelay = time.Duration(*s.MaxBatchDelay)
-	}
-	return &limits, nil
+	return nil
 }
 
 // parseBytes reads a quantity of memory as Kubernetes writes it: 1Gi, 500M, 1.5e9.
@@ -171,8 +138,17 @@ func parseBytes(text string) (int64, error) {
 		suffix string
 		factor float64
 	}{
-		{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50},
-		{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"m", 1e-3},
+		{"Ki", 1 << 10},
+		{"Mi", 1 << 20},
+		{"Gi", 1 << 30},
+		{"Ti", 1 << 40},
+		{"Pi", 1 << 50},
+		{"k", 1e3},
+		{"M", 1e6},
+		{"G", 1e9},
+		{"T", 1e12},
+		{"P", 1e15},
+		{"m", 1e-3},
 	} {
 		if head, ok := strings.CutSuffix(text, unit.suffix); ok {
 			number, factor = head, unit.factor
@@ -186,99 +162,75 @@ func parseBytes(text string) (int64, error) {
 	return int64(v), nil
 }
 
-// modelConfig keeps the models those of a file.
+// modelConfig keeps the models those of a list.
 type modelConfig struct {
-	file    string
-	text    []byte // as it was applied last
 	applied map[string]*configured
+	order   []string
 	refused map[string]bool
-	valid   bool
+	faults  atomic.Int32 // entries that are not served as they are
 }
 
-// apply reads the file and brings the models up to date: those that are gone first, then new and changed ones, which serve as they were
-// until they have been loaded. An error leaves everything as it was.
-func (s *Server) applyConfig(ctx context.Context, c *modelConfig) error {
-	text, err := readBounded(c.file)
-	if err == nil && c.valid && bytes.Equal(text, c.text) {
-		return nil
-	}
-	var models []*configured
-	var bad map[string]error
-	if err == nil {
-		models, bad, err = parseConfig(text, &s.opts)
-	}
-	c.valid = err == nil
-	s.metrics.config.Store(map[bool]int32{true: 1, false: -1}[c.valid])
+// applyConfig begins to bring the models up to date: new and changed ones serve as they were until they have been loaded. An error leaves
+// everything as it was.
+func (s *Server) applyConfig(ctx context.Context, text []byte) error {
+	list, err := parseConfig(text, &s.opts)
 	if err != nil {
-		return fmt.Errorf("list of models %s: %w", c.file, err)
+		return err
 	}
-	c.text = text
-	next := map[string]*configured{}
-	for _, m := range models {
-		next[m.Name] = m
+	c := s.config
+	for _, err := range list.nameless {
+		s.log.Error("an entry of the list of models is left out", zap.Error(err))
 	}
-	for name, reason := range bad {
+	next, refused := map[string]*configured{}, map[string]bool{}
+	for name, reason := range list.bad {
 		s.log.Error("model is not served", zap.String("model", name), zap.NamedError("reason", reason))
 		s.models.Refuse(name, reason)
+		refused[name] = true
 		if old := c.applied[name]; old != nil { // it serves on as it was
 			next[name] = old
 		}
 	}
-	for name := range c.applied {
-		if next[name] == nil {
-			s.forgetConfigured(name)
+	c.order = c.order[:0]
+	for _, m := range list.models {
+		next[m.Name] = m
+		c.order = append(c.order, m.Name)
+		old := c.applied[m.Name]
+		if old == nil || !reflect.DeepEqual(old.own, m.own) {
+			s.metrics.limit(m.Name, &m.own)
+		}
+		if old == nil || old.Spec != m.Spec || c.refused[m.Name] {
+			s.models.Place(m.place)
+			s.models.Settle(ctx, m.Name)
 		}
 	}
-	for name := range c.refused {
-		if next[name] == nil && bad[name] == nil {
-			s.forgetConfigured(name)
+	for _, before := range []iter.Seq[string]{maps.Keys(c.applied), maps.Keys(c.refused)} {
+		for name := range before {
+			if next[name] == nil && !refused[name] {
+				s.metrics.limit(name, nil)
+				s.models.Forget(name)
+				s.models.Settle(ctx, name)
+			}
 		}
 	}
-	s.loadConfigured(ctx, models, c)
-	c.applied, c.refused = next, map[string]bool{}
-	for name := range bad {
-		c.refused[name] = true
-	}
+	c.applied, c.refused = next, refused
+	c.faults.Store(int32(len(list.bad) + len(list.nameless)))
 	return nil
 }
 
-func (s *Server) forgetConfigured(name string) {
-	s.models.Forget(name)
-	_ = s.Remove(name) // the repository API may have done so
-	s.metrics.limit(name, nil)
-}
-
-// loadConfigured loads what is new or has changed, a few at a time.
-func (s *Server) loadConfigured(ctx context.Context, models []*configured, before *modelConfig) {
-	var all sync.WaitGroup
-	for _, m := range models {
-		old := before.applied[m.Name]
-		if old == nil || !reflect.DeepEqual(old.limits, m.limits) {
-			s.metrics.limit(m.Name, m.limits)
-		}
-		if old != nil && old.Spec == m.Spec && !before.refused[m.Name] {
-			continue
-		}
-		s.models.Place(m.place)
-		all.Go(func() {
-			if err := s.models.AddFromRoot(ctx, m.Name); err != nil {
-				s.log.Error("model is not served", zap.String("model", m.Name), zap.Error(err))
-			}
-		})
+// startConfig loads the models of the list for the first time. A list that cannot be read is the error; models that cannot be loaded are not.
+func (s *Server) startConfig(ctx context.Context) error {
+	s.config = &modelConfig{}
+	s.metrics.list.Store(s.config)
+	if s.opts.ModelDir != "" {
+		s.models.UseRoot(s.opts.ModelDir)
 	}
-	all.Wait()
-	s.tellHealth()
-}
-
-func readBounded(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
+	w := &watched{what: "list of models", file: s.opts.ModelConfig, apply: s.applyConfig, state: &s.metrics.config}
+	if err := w.look(ctx); err != nil {
+		return err
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(text) > maxConfig {
-		err = fmt.Errorf("it has more than %d bytes", maxConfig)
-	}
-	return text, err
+	s.watched = append(s.watched, w)
+	s.models.Wait()
+	s.models.Arrange(s.config.order)
+	s.log.Info("serving the models of a list", zap.String("file", s.opts.ModelConfig), zap.Int("models", len(s.config.applied)))
+	return nil
 }

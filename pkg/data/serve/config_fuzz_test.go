@@ -4,6 +4,7 @@
 package serve
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,20 +17,23 @@ func FuzzModelConfig(f *testing.F) {
 		`[{"modelName":"m","modelSpec":{"storageUri":"file:///m","memory":"-1"}},{"modelName":"m"}]`,
 		`[{"modelName":"m","modelSpec":{"storageUri":"/m"},"settings":{"maxBatchSize":32,"maxBatchDelay":"5ms","queueTimeout":"1h","maxQueue":1}}]`,
 		`[{"modelName":"m","settings":{"maxBatchSize":-1}}]`, `[{"modelName":"m","settings":{"queueTimeout":3}}]`,
+		`[{"modelName":"m","modelSpec":{"storageUri":"file://"}},5,{"modelName":7},{"modelName":"n","modelSpec":"x"}]`, `null`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		models, bad, err := parseConfig([]byte(text), &Options{ModelDir: "/models"})
+		list, err := parseConfig([]byte(text), &Options{ModelDir: "/models"})
 		if err != nil {
-			require.Empty(t, models)
+			require.Nil(t, list)
 			return
 		}
-		for _, m := range models {
-			require.NotContains(t, bad, m.Name)
+		for _, m := range list.models {
+			require.NotContains(t, list.bad, m.Name)
 			require.NotContains(t, m.Name, "/")
-			require.True(t, m.place.Path[0] == '/' || m.place.Path == "")
+			require.True(t, filepath.IsAbs(m.place.Path))
 			require.GreaterOrEqual(t, m.place.Memory, int64(0))
+			limits := m.own.over(Limits{Running: 1, Queue: 1})
+			require.Positive(t, min(limits.Running, limits.Queue))
 		}
 	})
 }

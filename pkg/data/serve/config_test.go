@@ -128,17 +128,92 @@ func TestModelsFollowAList(t *testing.T) {
 
 func TestAListThatCannotBeReadIsAFaultOfTheStart(t *testing.T) {
 	for text, want := range map[string]string{
-		"{":                            "unexpected end of JSON input",
-		`[{"modelName":"a/b"}]`:        `entry 0: modelName "a/b": expected text without slashes`,
-		`[null]`:                       `entry 0: modelName ""`,
-		`[{"modelName":".."}]`:         `modelName ".."`,
-		`[{"modelName":{"odd":true}}]`: "cannot unmarshal",
+		"{":    "unexpected end of JSON input",
+		"null": "expected a list of models, got null",
+		"{}":   "cannot unmarshal object",
+		"[] 5": "after top-level value",
 	} {
 		file := filepath.Join(t.TempDir(), "models.json")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		require.ErrorContains(t, serve.New(serve.Options{ModelConfig: file}).Start(t.Context()), want)
 	}
 	require.ErrorIs(t, serve.New(serve.Options{ModelConfig: "absent"}).Start(t.Context()), os.ErrNotExist)
+}
+
+// Entries whose form is wrong are told, and harm no other, whatever is wrong with them.
+func TestAFaultInOneEntryHarmsNoOther(t *testing.T) {
+	root := tree(t, map[string]string{"m/m.sum": "sum"})
+	file := filepath.Join(t.TempDir(), "models.json")
+	good := entry("good", root+"/m", "")
+	require.NoError(t, os.WriteFile(file, []byte(`[5, null, {"modelName":"a/b"}, {"modelName":".."}, {"modelName":{}}, `+good+`,
+		{"modelName":"typed","modelSpec":"x"}, {"modelName":"set","modelSpec":{"storageUri":"/m"},"settings":{"maxQueue":0}}, `+
+		entry("twice", root+"/m", "")+","+entry("twice", root+"/m", "")+`]`), 0o600))
+	core, logged := observer.New(zap.ErrorLevel)
+	p := run(t, serve.Options{Engines: []engine.Engine{&sums{}}, ModelConfig: file, Poll: time.Millisecond, Log: zap.New(core)})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	require.Equal(t, map[string]repository.Entry{
+		"good":  {Name: "good", State: repository.Ready},
+		"typed": {Name: "typed", State: repository.Unavailable, Reason: "modelSpec: wrong type: string"},
+		"set":   {Name: "set", State: repository.Unavailable, Reason: "settings.maxQueue: 0: expected 1 or more"},
+		"twice": {Name: "twice", State: repository.Unavailable, Reason: "it is listed twice"},
+	}, index(p.Server))
+	var told []string
+	for _, l := range logged.All() {
+		if err, ok := l.ContextMap()["error"].(string); ok {
+			told = append(told, err)
+		}
+	}
+	require.Equal(t, []string{
+		"entry 0: expected an object with a modelName, got 5", `entry 1: modelName "": expected text without slashes`,
+		`entry 2: modelName "a/b": expected text without slashes`, `entry 3: modelName "..": expected text without slashes`,
+		`entry 4: expected an object with a modelName, got {"modelName":{}}`,
+	}, told)
+	text := metrics(t, p)
+	require.Contains(t, text, "kserve_model_config_valid 1")
+	require.Contains(t, text, "kserve_model_config_faults 8")
+
+	// What is mended is served, and what was refused and is gone is forgotten.
+	require.NoError(t, os.WriteFile(file, []byte("["+good+","+entry("twice", root+"/m", "")+"]"), 0o600))
+	require.Eventually(t, func() bool {
+		all := index(p.Server)
+		return len(all) == 2 && all["twice"] == repository.Entry{Name: "twice", State: repository.Ready}
+	}, waitFor, tick)
+	require.Contains(t, metrics(t, p), "kserve_model_config_faults 0")
+}
+
+func metrics(t *testing.T, p *process) string {
+	t.Helper()
+	_, text := do(t, http.MethodGet, p.url+"/metrics", "")
+	return text
+}
+
+// A list beside which others write without an end is read all the same.
+func TestABusyDirectoryHoldsNothingUp(t *testing.T) {
+	root := tree(t, map[string]string{"m/m.sum": "sum"})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "models.json")
+	require.NoError(t, os.WriteFile(file, []byte("[]"), 0o600))
+	p := run(t, serve.Options{Engines: []engine.Engine{&sums{}}, ModelConfig: file, Poll: time.Hour})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	var stop atomic.Bool
+	var writers sync.WaitGroup
+	for _, name := range []string{"other", "models.json"} { // the list itself, too: the same again and again
+		writers.Go(func() {
+			for i := 0; !stop.Load(); i++ {
+				text := "[" + entry("m", root+"/m", "") + "]"
+				if err := os.WriteFile(filepath.Join(dir, "."+name), []byte(text), 0o600); err != nil {
+					t.Errorf("write: %v", err)
+				}
+				if err := os.Rename(filepath.Join(dir, "."+name), filepath.Join(dir, name)); err != nil {
+					t.Errorf("rename: %v", err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return index(p.Server)["m"].State == repository.Ready }, waitFor, tick)
+	stop.Store(true)
+	writers.Wait()
 }
 
 // Models are moved by their list, as fast as can be, while clients ask: each is answered.
@@ -182,6 +257,44 @@ func TestADirectoryIsFollowed(t *testing.T) {
 	require.Eventually(t, func() bool { return asked(p.url+"/v1/models/b:predict", v1Body) == `{"predictions":[3.0,7.0]}` }, waitFor, tick)
 	require.NoError(t, os.RemoveAll(filepath.Join(root, "a")))
 	require.Eventually(t, func() bool { return len(p.Models()) == 1 }, waitFor, tick)
+}
+
+// The one model of a directory is followed, too: it is replaced when its files change, and a server that began with a bad one gets ready.
+func TestOneModelIsFollowed(t *testing.T) {
+	dir := tree(t, map[string]string{"m.sum": "corrupt"})
+	p := run(t, serve.Options{Engines: []engine.Engine{&sums{}}, ModelDir: dir, ModelName: "m", FollowDir: true, Poll: time.Millisecond})
+	require.Eventually(t, func() bool { return index(p.Server)["m"].State == repository.Unavailable }, waitFor, tick)
+	require.False(t, p.Ready())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.sum"), []byte("sum"), 0o600))
+	require.Eventually(t, p.Ready, waitFor, tick)
+	require.Equal(t, `{"predictions":[3.0,7.0]}`, asked(p.url+"/v1/models/m:predict", v1Body))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.sum"), []byte("fail"), 0o600))
+	require.Eventually(t, func() bool { return strings.Contains(asked(p.url+"/v1/models/m:predict", v1Body), "error") }, waitFor, tick)
+}
+
+// Models that are fetched by the agent of KServe's multi-model serving: it writes their files and a mark into directories and calls load,
+// and removes the directory before it calls unload.
+func TestTheAgentBringsModels(t *testing.T) {
+	dir := tree(t, map[string]string{"half/m.sum": "corrupt", "half/SUCCESS.77": "{}"})
+	p := run(t, serve.Options{Engines: []engine.Engine{&sums{}}, ModelDir: dir, ModelName: "service", ModelExpected: true, ModelsLater: true})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	for name, text := range map[string]string{"one": "sum", "two": "corrupt"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "m.sum"), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "SUCCESS.0a1b"), []byte(`{"storageUri":"s3://b/m","framework":"sums","memory":"1Gi"}`), 0o600))
+	}
+	load := func(name, what string) int {
+		resp, _ := do(t, http.MethodPost, p.url+"/v2/repository/models/"+name+"/"+what, "{}", "Content-Type", "application/json")
+		return resp.StatusCode
+	}
+	require.Equal(t, 200, load("one", "load"))
+	require.Equal(t, 503, load("two", "load"))
+	require.Equal(t, `{"predictions":[3.0,7.0]}`, asked(p.url+"/v1/models/one:predict", v1Body))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "one")))
+	require.Equal(t, `{"predictions":[3.0,7.0]}`, asked(p.url+"/v1/models/one:predict", v1Body))
+	require.Equal(t, 200, load("one", "unload"))
+	require.Equal(t, 404, load("one", "unload"))
+	require.True(t, p.Ready())
 }
 
 // More models than fit: each answers, over every wire, and the index and the metrics tell which are in memory.

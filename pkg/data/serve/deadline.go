@@ -79,7 +79,7 @@ func readGRPCTimeout(text string) (time.Duration, bool) {
 	if !known || err != nil {
 		return 0, false
 	}
-	return min(time.Duration(n), longestTimeout/unit) * unit, true
+	return time.Duration(min(n, uint64(longestTimeout/unit)) * uint64(unit)), true
 }
 
 func readMilliseconds(text string) (time.Duration, bool) {

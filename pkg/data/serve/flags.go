@@ -147,6 +147,7 @@ func (c Command) parse(args []string) (o *flags, done bool, code int) {
 		o.httpPort = handoff.HTTPSPort
 	}
 	o.modelNameGiven = fs.Changed(handoff.FlagModelName)
+	o.server.ModelsLater = strings.EqualFold(c.Getenv(handoff.EnvMultiModel), "true")
 	o.ignored = unknown(fs, args)
 	idle := withoutEffect()
 	if c.Models == nil {
@@ -290,6 +291,7 @@ func (o *flags) options(log *zap.Logger) Options {
 	o.managed.apply(&s)
 	s.Server.IdleTimeout = time.Duration(o.keepAlive) * time.Second
 	s.Log, s.Registry = log, telemetry.NewRegistry()
+	s.SetLogLevel = o.log.SetLevel
 	if own := o.command.Models; own != nil {
 		start := Start{ModelName: o.modelName, ModelDir: o.modelDir, Predictor: o.predictor.client, Forward: o.predictor.forward, Log: log}
 		s.ModelDir, s.ModelExpected = "", false

@@ -21,6 +21,7 @@ const (
 	flagFollowDir     = "watch_model_dir"
 	flagPoll          = "model_poll_interval"
 	flagMaxMemory     = "max_model_memory"
+	flagSettings      = "settings_file"
 )
 
 // managed is the part of the command line that is about many models and their queues.
@@ -28,10 +29,11 @@ type managed struct {
 	batchSize  int
 	batchDelay time.Duration
 
-	config string
-	follow strbool
-	poll   time.Duration
-	memory amount
+	config   string
+	settings string
+	follow   strbool
+	poll     time.Duration
+	memory   amount
 }
 
 // amount is a flag of bytes, as Kubernetes writes memory.
@@ -54,7 +56,8 @@ func (m *managed) bindFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&m.batchSize, flagMaxBatchSize, 0, "rows of one prediction that is made of several requests for one busy model; below 2 requests are not joined")
 	fs.DurationVar(&m.batchDelay, flagMaxBatchDelay, 0, "let a request wait this long for others while its model is idle, with --"+flagMaxBatchSize)
 	fs.StringVar(&m.config, flagModelConfig, "", "file with the list of models to serve, followed while the server runs: see docs/model-server.md")
-	fs.Var(&m.follow, flagFollowDir, "load directories below --"+handoff.FlagModelDir+" that are new or have changed, and remove the models of those that are gone")
+	fs.StringVar(&m.settings, flagSettings, "", "file with settings that may change while the server runs: see docs/model-server.md")
+	fs.Var(&m.follow, flagFollowDir, "load what is new or has changed in --"+handoff.FlagModelDir+", and remove the models of directories that are gone")
 	fs.DurationVar(&m.poll, flagPoll, 5*time.Second, "look this often at files that may have changed")
 	fs.Var(&m.memory, flagMaxMemory, "memory that all models together may take, such as 2Gi: those used least recently are let go of, and loaded again when asked for; 0: no limit")
 }
@@ -77,5 +80,6 @@ func (m *managed) validate() error {
 
 func (m *managed) apply(o *Options) {
 	o.MaxBatchSize, o.MaxBatchDelay = m.batchSize, m.batchDelay
+	o.Settings = m.settings
 	o.ModelConfig, o.FollowDir, o.Poll, o.MaxMemory = m.config, bool(m.follow), m.poll, int64(m.memory)
 }

@@ -24,7 +24,7 @@ type Limits struct {
 	// Running bounds the predictions that run at once; Queue those that wait. More are refused with 429.
 	// Defaults: 8 for each core but at least 64, and 1024.
 	Running, Queue int
-	// QueueTimeout bounds the wait in the queue. Default 30 s.
+	// QueueTimeout bounds the wait in the queue, and to be joined with others. Default 30 s.
 	QueueTimeout time.Duration
 	// MaxBatchSize bounds the rows of a prediction that is made of several requests. Below 2, the default, nothing is joined. A model
 	// written in Go is left out, unless it is an engine.RowWise.
@@ -36,7 +36,8 @@ type Limits struct {
 
 // set puts limits into force.
 func (l *lane) set(limits Limits, threads int) {
-	workers := max(1, runtime.GOMAXPROCS(0)/max(threads, 1))
+	workers := max(1, min(runtime.GOMAXPROCS(0)/max(threads, 1), limits.Running))
+	l.patience.Store(int64(limits.QueueTimeout))
 	l.batch.Set(batch.Options{Rows: limits.MaxBatchSize, Delay: limits.MaxBatchDelay, Workers: workers})
 	running := limits.Running
 	if limits.MaxBatchSize > 1 {
@@ -46,10 +47,16 @@ func (l *lane) set(limits Limits, threads int) {
 	l.gate.set(running, limits.Queue, limits.QueueTimeout)
 }
 
-// compute is the model's part of a prediction. waited is how long it stood still to be joined with others.
-func (l *lane) compute(ctx context.Context, m *repository.Loaded, req *tensor.Request, resp *tensor.Response) (waited time.Duration, err error) {
+// compute is the model's part of a prediction that was in the queue for so long. waited is how long it stood still again, to be joined
+// with others.
+func (l *lane) compute(ctx context.Context, m *repository.Loaded, req *tensor.Request, resp *tensor.Response, queued time.Duration) (waited time.Duration, err error) {
 	if m.RowWise && l.batch.On() {
-		waited, err = l.batch.Predict(ctx, m, req, resp)
+		patience := time.Duration(l.patience.Load())
+		waited, err = l.batch.Predict(ctx, m, batch.Ask{Request: req, Answer: resp, Patience: max(patience-queued, 1)})
+		if errors.Is(err, batch.ErrBusy) {
+			l.refused()
+			return waited, waitedTooLong(patience)
+		}
 	} else {
 		err = m.Predict(ctx, req, resp)
 	}
@@ -89,23 +96,31 @@ func retryIn(s *status.Status, after time.Duration) *status.Status {
 	return s
 }
 
+// limits are those of a model. The caller holds mu.
 func (m *metrics) limits(name string) (limits Limits, threads int) {
-	if own, ok := m.own[name]; ok {
-		return own, m.opts.Threads
-	}
-	return m.opts.Limits, m.opts.Threads
+	return m.own[name].over(m.standard), m.opts.Threads
 }
 
-// limit gives a model limits of its own, or with nil the server's, now and whenever it is loaded.
-func (m *metrics) limit(name string, own *Limits) {
+// limit gives a model settings of its own, or with nil the server's, now and whenever it is loaded.
+func (m *metrics) limit(name string, own *modelSettings) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if own != nil {
-		m.own[name] = *own
+		m.own[name] = own
 	} else {
 		delete(m.own, name)
 	}
 	if l := m.lanes[name]; l != nil {
+		l.set(m.limits(name))
+	}
+}
+
+// useLimits changes the limits of all models that have none of their own.
+func (m *metrics) useLimits(limits Limits) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.standard = limits
+	for name, l := range m.lanes {
 		l.set(m.limits(name))
 	}
 }

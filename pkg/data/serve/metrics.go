@@ -21,6 +21,7 @@ type lane struct {
 
 	incomplete atomic.Uint64 // predictions of rows with too few columns
 
+	patience                        atomic.Int64 // the longest wait, in nanoseconds
 	batch                           *batch.Batcher[*repository.Loaded]
 	waits, batchRows, batchRequests *histogram
 }
@@ -53,15 +54,18 @@ type metrics struct {
 	opts   Options
 	index  func() []repository.Entry
 	models *repository.Repository
-	config atomic.Int32 // 1 when the list of models could be read, -1 when not, 0 without one
+	// config and settings are 1 when these files could be used the last time, -1 when not, 0 without one.
+	config, settings atomic.Int32
+	list             atomic.Pointer[modelConfig]
 
-	mu    sync.Mutex
-	lanes map[string]*lane
-	own   map[string]Limits // of models that have other limits than Options
+	mu       sync.Mutex
+	lanes    map[string]*lane
+	standard Limits                    // of models that have no settings of their own
+	own      map[string]*modelSettings // of those that have
 }
 
 func newMetrics(o Options) *metrics {
-	m := &metrics{opts: o, lanes: map[string]*lane{}, own: map[string]Limits{}}
+	m := &metrics{opts: o, lanes: map[string]*lane{}, standard: o.Limits, own: map[string]*modelSettings{}}
 	m.red = newRED(func() []repository.Entry { return m.index() })
 	histogram := func(step, help string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -25,8 +25,9 @@ func (l *lane) startCounting() {
 type modelCounts struct {
 	*metrics
 
-	waits, batchRows, batchRequests         *prometheus.Desc
-	memory, limit, loads, evictions, config *prometheus.Desc
+	waits, batchRows, batchRequests *prometheus.Desc
+	memory, limit, loads, evictions *prometheus.Desc
+	config, configFaults, settings  *prometheus.Desc
 }
 
 func newModelCounts(m *metrics) *modelCounts {
@@ -40,16 +41,18 @@ func newModelCounts(m *metrics) *modelCounts {
 		batchRequests: desc("kserve_batch_requests", "Requests that one prediction of such a model answered."),
 		memory: prometheus.NewDesc("kserve_model_memory_bytes", "Memory that a model takes; 0 for one that is not in memory.",
 			[]string{"model_name", "version"}, nil),
-		limit:     prometheus.NewDesc("kserve_model_memory_limit_bytes", "Memory that all models together may take.", nil, nil),
-		loads:     prometheus.NewDesc("kserve_model_loads_total", "Times that a model was loaded, or could not be.", []string{"model_name", "result"}, nil),
-		evictions: desc("kserve_model_evictions_total", "Times that a model was let go of to make room for others."),
-		config:    prometheus.NewDesc("kserve_model_config_valid", "1 when the list of models could be read the last time, else 0.", nil, nil),
+		limit:        prometheus.NewDesc("kserve_model_memory_limit_bytes", "Memory that all models together may take.", nil, nil),
+		loads:        prometheus.NewDesc("kserve_model_loads_total", "Times that a model was loaded, or could not be.", []string{"model_name", "result"}, nil),
+		evictions:    desc("kserve_model_evictions_total", "Times that a model was let go of to make room for others."),
+		config:       prometheus.NewDesc("kserve_model_config_valid", "1 when the list of models could be read the last time, else 0.", nil, nil),
+		configFaults: prometheus.NewDesc("kserve_model_config_faults", "Entries of the list of models that are not served as they are.", nil, nil),
+		settings:     prometheus.NewDesc("kserve_settings_valid", "1 when the settings file could be used the last time, else 0.", nil, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *modelCounts) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.waits, c.batchRows, c.batchRequests, c.memory, c.limit, c.loads, c.evictions, c.config} {
+	for _, desc := range []*prometheus.Desc{c.waits, c.batchRows, c.batchRequests, c.memory, c.limit, c.loads, c.evictions, c.config, c.configFaults, c.settings} {
 		ch <- desc
 	}
 }
@@ -78,17 +81,22 @@ func (c *modelCounts) collectModels(ch chan<- prometheus.Metric) {
 	for _, e := range c.index() {
 		gauge(c.memory, float64(e.Bytes), e.Name, e.Version)
 	}
+	limit := c.models.Memory()
 	for name, t := range c.models.Tallies() {
 		counter(c.loads, t.Loads, name, "loaded")
 		counter(c.loads, t.Failures, name, "failed")
-		if c.opts.MaxMemory > 0 {
+		if limit > 0 {
 			counter(c.evictions, t.Evictions, name)
 		}
 	}
-	if c.opts.MaxMemory > 0 {
-		gauge(c.limit, float64(c.opts.MaxMemory))
+	if limit > 0 {
+		gauge(c.limit, float64(limit))
 	}
 	if state := c.metrics.config.Load(); state != 0 {
 		gauge(c.config, float64(max(state, 0)))
+		gauge(c.configFaults, float64(c.list.Load().faults.Load()))
+	}
+	if state := c.metrics.settings.Load(); state != 0 {
+		gauge(c.settings, float64(max(state, 0)))
 	}
 }

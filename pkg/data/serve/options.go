@@ -44,8 +44,13 @@ type Options struct {
 	// ModelConfig is a file with the list of the models to serve, in the form of KServe's multi-model serving. Then ModelDir is not loaded as
 	// a whole: it is where the models are whose storageUri is not local. Keep follows the file.
 	ModelConfig string
-	// FollowDir says that Keep loads directories below ModelDir that are new or have changed, and removes the models of those that are gone.
+	// FollowDir says that Keep loads directories below ModelDir that are new or have changed, and removes the models of those that are gone;
+	// of one model, that it is loaded again when its files have changed.
 	FollowDir bool
+	// Settings is a file with Limits, MaxMemory and the log's level, in the place of those here. Keep follows it.
+	Settings string
+	// SetLogLevel changes the level of Log; empty is the first one. May be nil.
+	SetLogLevel func(level string) error
 	// Poll is how often Keep looks. Default 5 s.
 	Poll time.Duration
 	// MaxMemory bounds the memory of the models of engines: beyond it those used least recently are let go of, and loaded again when they are
@@ -56,6 +61,9 @@ type Options struct {
 	// ModelExpected says that a ModelDir without any model is a fault, and keeps the server not ready, and not the empty start of a server
 	// that is given its models later.
 	ModelExpected bool
+	// ModelsLater says that the server is given its models while it runs: it is ready without any, and models in ModelDir that cannot be
+	// loaded are no fault of the start. FollowDir says so, too.
+	ModelsLater bool
 	// Framework is the engine for ModelDir; empty means that each file decides.
 	Framework string
 	// Threads is the number of cores one prediction may use. Default 1.

@@ -98,7 +98,7 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 		l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
 		l.predict.Observe((took - waited - t.own - t.ownAfter).Seconds())
 	}()
-	if waited, err = l.compute(ctx, m, req, resp); err != nil {
+	if waited, err = l.compute(ctx, m, req, resp, t.entered.Sub(t.decoded)); err != nil {
 		return err
 	}
 	if resp.Absent > 0 && l.incomplete.Add(1) == 1 {

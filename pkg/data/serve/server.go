@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -41,11 +42,12 @@ type Server struct {
 	lasting context.Context //nolint:containedctx // it ends when draining begins
 	drained context.CancelFunc
 
-	config  *modelConfig // of Options.ModelConfig, for Keep
-	follows atomic.Bool  // there is a directory of model directories
+	config  *modelConfig // of Options.ModelConfig
+	watched []*watched   // files that Keep follows
+	follows bool         // there is a directory of model directories, for Keep
 
 	started, draining atomic.Bool
-	expected          atomic.Pointer[string] // a model that must be loaded before the server is ready
+	expected          atomic.Bool // a model must be loaded before the server is ready
 }
 
 // New makes a server. It opens no port and reads no file; Start, or Run, loads the models.
@@ -72,7 +74,7 @@ func New(opts Options) *Server {
 		Log:           opts.Log,
 	})
 	s.metrics.index, s.metrics.models = s.models.Index, s.models
-	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "" && opts.Load == nil && opts.ModelConfig == "")
+	s.started.Store(len(opts.Models) == 0 && opts.ModelDir == "" && opts.Load == nil && opts.ModelConfig == "" && opts.Settings == "")
 	s.tellHealth()
 	return s
 }
@@ -100,15 +102,14 @@ func (s *Server) Ready() bool {
 	if s.draining.Load() || !s.started.Load() {
 		return false
 	}
-	name := s.expected.Load()
-	if name == nil {
+	if !s.expected.Load() {
 		return true
 	}
-	if entry, err := s.models.Status(*name, ""); err != nil || entry.State != repository.Ready {
+	if !slices.ContainsFunc(s.models.Index(), func(e repository.Entry) bool { return e.State == repository.Ready }) {
 		return false
 	}
-	// Once it was there, unloading it is somebody's wish.
-	s.expected.Store(nil)
+	// Once there was one, unloading it is somebody's wish.
+	s.expected.Store(false)
 	return true
 }
 
@@ -125,6 +126,11 @@ func (s *Server) Close() { s.models.Close() }
 // Start loads the models of Options and makes the server ready. With one model its fault is the error; among several, those that can be
 // loaded are served, the others are logged and listed, and the error is that none could.
 func (s *Server) Start(ctx context.Context) error {
+	if s.opts.Settings != "" {
+		if err := s.startSettings(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.loadModels(ctx); err != nil {
 		return err
 	}
@@ -215,20 +221,24 @@ func (s *Server) loadDir(ctx context.Context) error {
 		}
 	}
 	if single {
+		if s.opts.FollowDir {
+			return s.followModel(ctx, dir)
+		}
 		err := s.Add(ctx, Model{Name: s.opts.ModelName, Path: dir, Engine: s.opts.Framework})
 		return s.models.Stray(err, dir)
 	}
 	s.models.UseRoot(dir)
-	s.follows.Store(true)
+	s.follows = true
 	names, err := s.models.RootNames()
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
 		switch missing := s.models.NoFileIn(dir); {
+		case s.opts.ModelsLater:
 		case s.opts.ModelExpected:
-			s.expected.Store(&s.opts.ModelName)
-			s.log.Error("the model directory is empty: not ready until the model is loaded",
+			s.expected.Store(true)
+			s.log.Error("the model directory is empty: not ready until a model is loaded",
 				zap.String("model", s.opts.ModelName), zap.Error(missing))
 			return nil
 		case len(missing.Others) > 0:
@@ -236,7 +246,27 @@ func (s *Server) loadDir(ctx context.Context) error {
 		}
 	}
 	s.log.Info("serving every model directory below", zap.String("dir", dir), zap.Int("models", len(names)))
-	return s.loadAll(names, func(i int) error { return s.models.AddFromRoot(ctx, names[i]) })
+	err = s.loadAll(names, func(i int) error {
+		if s.opts.FollowDir {
+			s.models.Place(Model{Name: names[i], Path: filepath.Join(dir, names[i])})
+		}
+		return s.models.AddFromRoot(ctx, names[i])
+	})
+	if err != nil && (s.opts.FollowDir || s.opts.ModelsLater) {
+		s.log.Error("no model could be loaded", zap.Error(err))
+		return nil
+	}
+	return err
+}
+
+// followModel loads the one model in dir, and again whenever its files have changed. The server is not ready before it could be.
+func (s *Server) followModel(ctx context.Context, dir string) error {
+	s.models.Place(Model{Name: s.opts.ModelName, Path: dir, Engine: s.opts.Framework})
+	if err := s.models.Stray(s.models.AddFromRoot(ctx, s.opts.ModelName), dir); err != nil {
+		s.expected.Store(true)
+		s.log.Error("model is not served", zap.String("model", s.opts.ModelName), zap.Error(err))
+	}
+	return nil
 }
 
 // Listen opens the ports, for a caller that wants to know the addresses before Run.

@@ -9,6 +9,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,18 @@ type Model interface {
 	// that has the model.
 	Retain()
 	Release()
+}
+
+// ErrBusy is the error of a request that waited as long as it may.
+var ErrBusy = errors.New("the model is busy")
+
+// Ask is one request.
+type Ask struct {
+	Request *tensor.Request
+	// Answer is where the answer goes. The caller has Reset it.
+	Answer *tensor.Response
+	// Patience is how long the request may wait for its turn.
+	Patience time.Duration
 }
 
 // Observer is told of each prediction, and of how many requests and rows it is made. It must be quick.
@@ -135,10 +148,10 @@ type call[M Model] struct {
 	err  error
 }
 
-// Predict answers req in resp, which the caller has Reset, alone or together with others. waited is how long it stood still before its
-// prediction began. The error is the model's for this request alone, or the context's.
-func (b *Batcher[M]) Predict(ctx context.Context, m M, req *tensor.Request, resp *tensor.Response) (waited time.Duration, err error) {
-	rows := Rows(req)
+// Predict answers a request, alone or together with others. waited is how long it stood still before its prediction began. The error is
+// the model's for this request alone, the context's, or ErrBusy.
+func (b *Batcher[M]) Predict(ctx context.Context, m M, ask Ask) (waited time.Duration, err error) {
+	rows := Rows(ask.Request)
 	b.mu.Lock()
 	alone := rows == 0 || rows >= b.opts.Rows || m == b.single
 	if b.running < b.opts.Workers && len(b.ready) == 0 && (alone || b.opts.Delay == 0) {
@@ -146,37 +159,59 @@ func (b *Batcher[M]) Predict(ctx context.Context, m M, req *tensor.Request, resp
 		b.mu.Unlock()
 		defer b.pass()
 		b.observe(1, max(rows, 1))
-		return 0, m.Predict(ctx, req, resp)
+		return 0, m.Predict(ctx, ask.Request, ask.Answer)
 	}
-	it := &item[M]{ctx: ctx, req: req, rows: rows, wake: make(chan call[M], 1)}
+	it := &item[M]{ctx: ctx, req: ask.Request, rows: rows, wake: make(chan call[M], 1)}
 	b.enqueue(m, it, alone)
 	b.mu.Unlock()
 	began := time.Now()
+	c, err := b.wait(it, ask.Patience)
+	waited = time.Since(began)
+	switch {
+	case err != nil:
+		return waited, err
+	case c.lead:
+		return waited, b.lead(it, ask.Answer)
+	case c.own:
+		if err := ctx.Err(); err != nil {
+			return waited, err
+		}
+		return waited, m.Predict(ctx, ask.Request, ask.Answer)
+	}
+	b.collect(it, c.work, ask.Answer)
+	return waited, nil
+}
+
+// wait is until a request is told what to do, or need not be answered any more.
+func (b *Batcher[M]) wait(it *item[M], patience time.Duration) (call[M], error) {
+	over := time.NewTimer(patience)
+	defer over.Stop()
 	var c call[M]
 	select {
 	case c = <-it.wake:
-	case <-ctx.Done():
+		return c, c.err
+	case <-over.C:
 		if b.quit(it) {
-			return time.Since(began), ctx.Err()
+			return c, ErrBusy
 		}
-		select {
-		case c = <-it.wake:
-		case <-it.group.copied:
-			it.group.leave()
-			return time.Since(began), ctx.Err()
+	case <-it.ctx.Done():
+		if b.quit(it) {
+			return c, it.ctx.Err()
 		}
 	}
-	waited = time.Since(began)
-	switch {
-	case c.err != nil:
-		return waited, c.err
-	case c.lead:
-		return waited, b.lead(it, resp)
-	case c.own:
-		return waited, m.Predict(ctx, req, resp)
+	// Its turn has come.
+	select {
+	case c = <-it.wake:
+		return c, c.err
+	case <-it.ctx.Done():
 	}
-	b.collect(it, c.work, resp)
-	return waited, nil
+	select {
+	case c = <-it.wake:
+		return c, c.err
+	case <-it.group.copied:
+		it.group.leave()
+		return c, it.ctx.Err()
+	}
 }
 
 // enqueue puts a request where it waits. The caller holds mu.
@@ -212,9 +247,15 @@ func (b *Batcher[M]) enqueue(m M, it *item[M], alone bool) {
 	switch {
 	case g.rows >= b.opts.Rows:
 		b.close(g)
-	case g.timer == nil:
+	case g.timer == nil || b.isUrgent(it):
 		b.makeReady(g)
 	}
+}
+
+// isUrgent says that a request would be late if it waited for others. The caller holds mu.
+func (b *Batcher[M]) isUrgent(it *item[M]) bool {
+	deadline, ok := it.ctx.Deadline()
+	return ok && time.Until(deadline) < 2*b.opts.Delay
 }
 
 // close lets no more requests into a group, which may run from now on. The caller holds mu.

@@ -71,6 +71,9 @@ func column(v ...float64) *tensor.Request {
 	return &tensor.Request{Inputs: []*tensor.Tensor{tensor.From("x", tensor.FP64, v, int64(len(v)), 1)}}
 }
 
+// patience is more than any test takes.
+const patience = time.Hour
+
 // asking is one request that runs.
 type asking struct {
 	done chan struct{}
@@ -85,7 +88,7 @@ func ask(ctx context.Context, b *Batcher[*model], m *model, r *tensor.Request) *
 		defer close(a.done)
 		defer func() { a.p = recover() }()
 		var out tensor.Response
-		if _, a.err = b.Predict(ctx, m, r, &out); a.err == nil {
+		if _, a.err = b.Predict(ctx, m, Ask{Request: r, Answer: &out, Patience: patience}); a.err == nil {
 			a.got = tensor.View[float64](out.Outputs[0])
 		}
 	}()
@@ -249,6 +252,81 @@ func TestABatchThatNobodyWantsAnyMoreEnds(t *testing.T) {
 	})
 }
 
+// A request waits no longer than it may, and one that would be late does not wait for others.
+func TestTheWaitHasAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m, first := busy(t, Options{Rows: 8})
+		began := time.Now()
+		var out tensor.Response
+		waited, err := b.Predict(t.Context(), m, Ask{Request: column(1), Answer: &out, Patience: time.Second})
+		require.ErrorIs(t, err, ErrBusy)
+		require.Equal(t, time.Second, waited)
+		require.Equal(t, time.Second, time.Since(began))
+		require.Zero(t, b.Waiting())
+		close(m.hold)
+		<-first.done
+		require.Equal(t, [][]float64{{0}}, m.asked)
+
+		b.Set(Options{Rows: 8, Delay: time.Minute})
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		patient := ask(t.Context(), b, m, column(1))
+		hurried := ask(soon, b, m, column(2))
+		<-patient.done
+		<-hurried.done
+		require.NoError(t, hurried.err)
+		require.Equal(t, []float64{4}, hurried.got)
+		require.Zero(t, time.Since(began))
+		require.Equal(t, [][]float64{{0}, {1, 2}}, m.asked, "who waits already comes along")
+		require.Zero(t, m.held.Load())
+	})
+}
+
+// The deadline passes while a joined prediction fails: the request is not computed again on its own.
+func TestALateRequestIsNotComputedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m, first := busy(t, Options{Rows: 8})
+		late, cancel := context.WithCancel(t.Context())
+		bad, a := ask(t.Context(), b, m, column(-1)), ask(late, b, m, column(1))
+		m.hold <- struct{}{}
+		<-first.done
+		synctest.Wait() // the joined prediction runs
+		cancel()
+		synctest.Wait()
+		<-a.done
+		require.ErrorIs(t, a.err, context.Canceled)
+		close(m.hold)
+		<-bad.done
+		require.ErrorIs(t, bad.err, errBad)
+		require.Equal(t, [][]float64{{0}, {-1, 1}, {-1}}, m.asked)
+	})
+}
+
+// Whoever came first is answered first, whatever kind of request it is: kinds that come often do not starve another.
+func TestTheOldestGroupIsNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m, _ := busy(t, Options{Rows: 4})
+		integer := func(v int64) *tensor.Request {
+			return &tensor.Request{Inputs: []*tensor.Tensor{tensor.From("x", tensor.Int64, []int64{v}, 1, 1)}}
+		}
+		for i := range 3 {
+			ask(t.Context(), b, m, column(1+float64(i)))
+		}
+		ask(t.Context(), b, m, integer(100))
+		ask(t.Context(), b, m, column(1, 1, 1, 1, 1)) // alone
+		for i := range 6 {
+			ask(t.Context(), b, m, column(11+float64(i)))
+			ask(t.Context(), b, m, integer(101+int64(i)))
+		}
+		close(m.hold)
+		synctest.Wait()
+		require.Equal(t, [][]float64{
+			{0}, {1, 2, 3, 11}, {100, 101, 102, 103}, {1, 1, 1, 1, 1}, {12, 13, 14, 15}, {104, 105, 106}, {16},
+		}, m.asked)
+	})
+}
+
 func TestOnlyRequestsOfOneKindAreJoined(t *testing.T) {
 	base := func() *tensor.Request { return column(1) }
 	kind := func(r *tensor.Request) string {
@@ -345,7 +423,7 @@ func TestManyAtOnce(t *testing.T) {
 					time.AfterFunc(time.Duration(random.IntN(100))*time.Microsecond, cancel)
 				}
 				out.Reset()
-				_, err := b.Predict(ctx, m, column(v...), &out)
+				_, err := b.Predict(ctx, m, Ask{Request: column(v...), Answer: &out, Patience: patience})
 				switch {
 				case ctx.Err() != nil:
 				case bad && !errors.Is(err, errBad), !bad && err != nil:
@@ -388,7 +466,7 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out.Reset()
-		if _, err := batcher.Predict(context.Background(), m, r, &out); err != nil {
+		if _, err := batcher.Predict(context.Background(), m, Ask{Request: r, Answer: &out, Patience: patience}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -402,7 +480,7 @@ func BenchmarkBusy(b *testing.B) {
 		r, out := column(1), tensor.Response{}
 		for pb.Next() {
 			out.Reset()
-			if _, err := batcher.Predict(context.Background(), m, r, &out); err != nil {
+			if _, err := batcher.Predict(context.Background(), m, Ask{Request: r, Answer: &out, Patience: patience}); err != nil {
 				b.Error(err)
 				return
 			}

@@ -5,17 +5,22 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"go.uber.org/zap"
 )
 
-// attempt is a load that failed, and what the files looked like when it began.
+// attempt is a load, and what the files looked like when it began.
 type attempt struct {
 	src   Source
 	files uint64
@@ -63,33 +68,64 @@ func fingerprint(path string) uint64 {
 	return h.Sum64()
 }
 
-// Heal loads again what could not be loaded and whose files have changed since.
+// failure is a load that failed.
+type failure struct {
+	attempt
+
+	// passing says that the fault is one of the moment: then it is tried again after a while, without a change of the files.
+	passing bool
+	at      time.Time
+	wait    time.Duration
+	large   bool // it did not fit
+}
+
+const (
+	firstWait = 5 * time.Second
+	lastWait  = 5 * time.Minute
+)
+
+// isPassing tells faults of the moment from those of the files.
+func isPassing(err error) bool {
+	for _, passing := range []error{
+		context.Canceled, context.DeadlineExceeded, fs.ErrPermission,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.EAGAIN, syscall.EINTR,
+	} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
+}
+
+// failedAgain is the failure after another, of which before is the zero value if there was none. The wait grows while it is the same.
+func failedAgain(before failure, a attempt, err error) failure {
+	over := (*overLimit)(nil)
+	f := failure{attempt: a, passing: isPassing(err), at: time.Now(), wait: firstWait, large: errors.As(err, &over)}
+	if before.attempt == a && before.passing {
+		f.wait = min(2*before.wait, lastWait)
+	}
+	return f
+}
+
+// Heal loads again, in the background, what could not be loaded and whose files have changed since, or whose fault may have passed.
 func (r *Repository) Heal(ctx context.Context) {
 	r.mu.Lock()
-	var changed []attempt
-	for _, a := range r.failed {
-		changed = append(changed, a)
-	}
+	failed := slices.Collect(maps.Values(r.failed))
 	r.mu.Unlock()
-	healed := map[string]bool{}
-	for _, a := range changed {
-		if ctx.Err() != nil {
-			return
-		}
-		if healed[a.src.Name] || a.src.Model != nil || fingerprint(a.src.Path) == a.files {
+	for _, f := range failed {
+		if f.src.Model != nil || fingerprint(f.src.Path) == f.files && (!f.passing || time.Since(f.at) < f.wait) {
 			continue
 		}
-		healed[a.src.Name] = true
-		if err := r.heal(ctx, a.src); err != nil {
-			r.opts.Log.Warn("model still cannot be loaded", zap.String("model", a.src.Name), zap.Error(err))
-		}
+		r.inTurn(ctx, f.src.Name, func() {
+			if err := r.heal(ctx, f.src); err != nil {
+				r.opts.Log.Warn("model still cannot be loaded", zap.String("model", f.src.Name), zap.Error(err))
+			}
+		})
 	}
 }
 
 func (r *Repository) heal(ctx context.Context, src Source) error {
-	one := r.lock(src.Name)
-	one.Lock()
-	defer one.Unlock()
+	defer r.lock(src.Name)()
 	r.mu.Lock()
 	_, still := r.failed[slotKey{src.Name, src.Version}]
 	r.mu.Unlock()
@@ -101,46 +137,4 @@ func (r *Repository) heal(ctx context.Context, src Source) error {
 		return r.reload(ctx, src.Name)
 	}
 	return r.add(ctx, src)
-}
-
-// Place gives a name a directory and an engine of its own, from which AddFromRoot and Reload read it. Version and Model are not used.
-func (r *Repository) Place(src Source) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.places[src.Name] = src
-}
-
-// Forget takes back what Place said.
-func (r *Repository) Forget(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.places, name)
-}
-
-// place is where the model of a name is to be read from; false where there is no such place.
-func (r *Repository) place(name string) (Source, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	src, ok := r.places[name]
-	if !ok {
-		if src.Path = *r.root.Load(); src.Path == "" {
-			return src, false
-		}
-		src.Name, src.Path = name, filepath.Join(src.Path, name)
-	}
-	if src.Engine == "" {
-		src.Engine = r.opts.Engine
-	}
-	src.Options = r.opts.EngineOptions
-	return src, true
-}
-
-// Refuse puts a name into the index that cannot be loaded, with the reason. A model that serves under it goes on.
-func (r *Repository) Refuse(name string, reason error) {
-	r.change(name, "", func(s *slot) {
-		if !s.serves() {
-			s.state = Unavailable
-		}
-		s.reason = reason.Error()
-	})
 }

@@ -157,9 +157,11 @@ func TestALoadOnDemandIsSharedAndOutlivesItsCallers(t *testing.T) {
 	require.Equal(t, Unavailable, s.State)
 	require.Contains(t, s.Reason, "corrupt")
 	r.Heal(t.Context())
+	r.Wait()
 	require.Equal(t, uint64(1), r.Tallies()[evicted].Failures, "nothing has changed: it is not tried again")
 	require.NoError(t, os.WriteFile(file, []byte("good now"), 0o600))
 	r.Heal(t.Context())
+	r.Wait()
 	use(t, r, evicted)
 }
 
@@ -198,6 +200,7 @@ func TestAFailedReplacementIsHealed(t *testing.T) {
 	use(t, r, "m")
 	require.NoError(t, os.WriteFile(filepath.Join(root, "m", "2", "m.pkl"), []byte("good"), 0o600))
 	r.Heal(t.Context())
+	r.Wait()
 	m, err := r.Acquire("m", "")
 	require.NoError(t, err)
 	require.Equal(t, "2", m.Version)
@@ -205,28 +208,4 @@ func TestAFailedReplacementIsHealed(t *testing.T) {
 	s, err := r.Status("other", "")
 	require.NoError(t, err)
 	require.Equal(t, Unavailable, s.State)
-}
-
-func TestAFollowerKeepsTheModelsThoseOfTheDirectories(t *testing.T) {
-	root := write(t, map[string]string{"a/m.pkl": "x", "b/m.pkl": "x"})
-	r := New(Options{Engines: engines(), Root: root})
-	for _, name := range []string{"a", "b"} {
-		require.NoError(t, r.AddFromRoot(t.Context(), name))
-	}
-	f, err := r.Follow()
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "c"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "c", "m.pkl"), []byte("x"), 0o600))
-	require.NoError(t, os.RemoveAll(filepath.Join(root, "b")))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "a", "m.pkl"), []byte("longer"), 0o600))
-	require.NoError(t, f.Sync(t.Context()))
-	require.Equal(t, []string{"a"}, r.Names(), "what has just been written may not be whole")
-	require.NoError(t, f.Sync(t.Context()))
-	require.Equal(t, []string{"a", "c"}, r.Names())
-	require.Equal(t, uint64(2), r.Tallies()["a"].Loads)
-	require.NoError(t, f.Sync(t.Context()))
-	require.Equal(t, uint64(2), r.Tallies()["a"].Loads)
-	require.NoError(t, os.RemoveAll(root))
-	require.Error(t, f.Sync(t.Context()))
-	require.Equal(t, []string{"a", "c"}, r.Names(), "a root that is gone for a moment takes nothing along")
 }

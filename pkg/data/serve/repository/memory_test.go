@@ -27,7 +27,7 @@ func TestMemoryIsCountedOnce(t *testing.T) {
 	numbers := make([]float64, 1000)
 	loop := &ring{bytes: make([]byte, 100)}
 	loop.next = loop
-	loop.pool.Put(make([]byte, 1<<20))
+	loop.pool.Put(new([1 << 20]byte))
 	size := int64(reflect.TypeFor[ring]().Size())
 	for name, c := range map[string]struct {
 		v    any

@@ -26,9 +26,7 @@ func (r *Repository) Reload(ctx context.Context, name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
 		return notFound(name)
 	}
-	one := r.lock(name)
-	one.Lock()
-	defer one.Unlock()
+	defer r.lock(name)()
 	if ctx.Err() != nil { // given up while others loaded it: their work is not done again for nobody
 		return protocol.Wrap(ctx.Err(), protocol.Unavailable, "the client went away before model %s was loaded", name)
 	}
@@ -53,13 +51,16 @@ func (r *Repository) Reload(ctx context.Context, name string) error {
 
 // AddFromRoot loads <root>/<name>. Unlike Reload it keeps the name of a model that cannot be loaded, with the reason, in the index.
 func (r *Repository) AddFromRoot(ctx context.Context, name string) error {
-	one := r.lock(name)
-	one.Lock()
-	defer one.Unlock()
+	defer r.lock(name)()
 	return r.reload(ctx, name)
 }
 
 func (r *Repository) reload(ctx context.Context, name string) error {
+	src, _ := r.place(name)
+	now := attempt{src, fingerprint(src.Path)} // before anything is read: what changes meanwhile is read again
+	r.mu.Lock()
+	r.looked[name] = now
+	r.mu.Unlock()
 	sources, err := r.sources(name)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -96,12 +95,22 @@ type Repository struct {
 	mu      sync.Mutex // guards the making of a new view, and what is below
 	waking  map[slotKey]*waking
 	places  map[string]Source   // names that have a directory of their own
-	failed  map[slotKey]attempt // what could not be loaded
+	looked  map[string]attempt  // what a name was last read from
+	refused map[string]bool     // names that Refuse was told of, and that have not been settled since
+	failed  map[slotKey]failure // what could not be loaded
 	tallies map[string]*Tally
+	loading map[string]*nameLock
+	turns   map[string]func() // names for which something is done in the background, and what is next
 
-	ticks   atomic.Int64   // grows with every use, where memory is bounded
-	loading [64]sync.Mutex // one load or unload of a name at a time; names share locks by their hash
-	seed    maphash.Seed
+	background sync.WaitGroup
+	ticks      atomic.Int64 // grows with every use, where memory is bounded
+	memory     atomic.Int64 // Options.MaxMemory as it is now
+}
+
+// nameLock lets one load or unload of a name happen at a time.
+type nameLock struct {
+	sync.Mutex
+	users int
 }
 
 // view is what the repository holds at one moment. It never changes: a change makes a new one.
@@ -146,9 +155,11 @@ func New(opts Options) *Repository {
 		opts.Log = zap.NewNop()
 	}
 	r := &Repository{
-		opts: opts, loads: make(chan struct{}, opts.Loads), seed: maphash.MakeSeed(),
-		waking: map[slotKey]*waking{}, places: map[string]Source{}, failed: map[slotKey]attempt{}, tallies: map[string]*Tally{},
+		opts: opts, loads: make(chan struct{}, opts.Loads),
+		waking: map[slotKey]*waking{}, places: map[string]Source{}, looked: map[string]attempt{}, refused: map[string]bool{},
+		failed: map[slotKey]failure{}, tallies: map[string]*Tally{}, loading: map[string]*nameLock{}, turns: map[string]func(){},
 	}
+	r.memory.Store(opts.MaxMemory)
 	r.UseRoot(opts.Root)
 	r.current.Store(&view{models: map[string]*named{}})
 	return r
@@ -228,7 +239,7 @@ func (r *Repository) AcquireContext(ctx context.Context, name, version string) (
 			continue
 		}
 		if s.loaded.acquire() {
-			if r.opts.MaxMemory > 0 {
+			if r.memory.Load() > 0 {
 				s.loaded.used.Store(r.ticks.Add(1))
 			}
 			return s.loaded, nil
@@ -289,14 +300,29 @@ func notReady(name string) *protocol.Error {
 //
 // The error is for the operator and says what is wrong with which file.
 func (r *Repository) Add(ctx context.Context, src Source) error {
-	one := r.lock(src.Name)
-	one.Lock()
-	defer one.Unlock()
+	defer r.lock(src.Name)()
 	return r.add(ctx, src)
 }
 
-func (r *Repository) lock(name string) *sync.Mutex {
-	return &r.loading[maphash.String(r.seed, name)%uint64(len(r.loading))]
+// lock waits until nobody else loads or unloads a name.
+func (r *Repository) lock(name string) (unlock func()) {
+	r.mu.Lock()
+	l := r.loading[name]
+	if l == nil {
+		l = &nameLock{}
+		r.loading[name] = l
+	}
+	l.users++
+	r.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(r.loading, name)
+		}
+	}
 }
 
 // UseRoot sets Options.Root, where it is only known later.
@@ -325,7 +351,7 @@ func (r *Repository) add(ctx context.Context, src Source) error {
 		return fmt.Errorf("load model %s: %w", src.Name, ctx.Err())
 	}
 	began := time.Now()
-	r.makeRoom(min(known, r.opts.MaxMemory), slotKey{src.Name, src.Version})
+	r.makeRoom(min(known, r.memory.Load()), slotKey{src.Name, src.Version})
 	model, engineName, err := r.open(ctx, src)
 	if err != nil {
 		r.fail(before, err)
@@ -372,7 +398,8 @@ func (r *Repository) fail(a attempt, err error) {
 			s.state, s.resting = Unavailable, false
 		}
 		s.reason = r.relative(err.Error())
-		r.failed[slotKey{a.src.Name, a.src.Version}] = a
+		key := slotKey{a.src.Name, a.src.Version}
+		r.failed[key] = failedAgain(r.failed[key], a, err)
 		r.tally(a.src.Name).Failures++
 	})
 }
@@ -423,17 +450,19 @@ func compareVersions(a, b string) int {
 // Remove stops serving a model in all its versions. Requests that have it finish; the memory is given back after the last.
 // The error is NotFound for an unknown name.
 func (r *Repository) Remove(name string) error {
-	one := r.lock(name)
-	one.Lock()
-	defer one.Unlock()
-	known, served := r.drop(name)
-	if !known {
+	defer r.lock(name)()
+	if !r.remove(name) {
 		return notFound(name)
 	}
+	return nil
+}
+
+func (r *Repository) remove(name string) (known bool) {
+	known, served := r.drop(name)
 	if served { // of one that never came up there is nothing to unload
 		r.opts.Log.Info("model is unloaded", zap.String("model", name))
 	}
-	return nil
+	return known
 }
 
 func (r *Repository) drop(name string) (known, served bool) {
@@ -443,7 +472,10 @@ func (r *Repository) drop(name string) (known, served bool) {
 	if n != nil {
 		delete(next.models, name)
 		delete(r.tallies, name)
-		maps.DeleteFunc(r.failed, func(k slotKey, _ attempt) bool { return k.name == name })
+		maps.DeleteFunc(r.failed, func(k slotKey, _ failure) bool { return k.name == name })
+		if _, placed := r.places[name]; !placed { // one in its place stays unloaded until its files change
+			delete(r.looked, name)
+		}
 		next.names = slices.DeleteFunc(next.names, func(other string) bool { return other == name })
 		r.current.Store(next)
 	}
@@ -463,8 +495,9 @@ func (r *Repository) drop(name string) (known, served bool) {
 	return true, served
 }
 
-// Close removes every model.
+// Close waits for what is done in the background, and removes every model.
 func (r *Repository) Close() {
+	r.Wait()
 	for _, name := range r.Names() {
 		_ = r.Remove(name)
 	}

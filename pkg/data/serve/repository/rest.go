@@ -47,16 +47,43 @@ func (r *Repository) Tallies() map[string]Tally {
 	return all
 }
 
+// overLimit is the error of a model that takes more memory than all together may.
+type overLimit struct{ takes, limit int64 } //nolint:errname // it reads better where it is used
+
+func (e *overLimit) Error() string {
+	return fmt.Sprintf("the model takes %d bytes of memory: all models together may take %d", e.takes, e.limit)
+}
+
 func (r *Repository) tooLarge(bytes int64) error {
-	if r.opts.MaxMemory > 0 && bytes > r.opts.MaxMemory {
-		return fmt.Errorf("the model takes %d bytes of memory: all models together may take %d", bytes, r.opts.MaxMemory)
+	if limit := r.memory.Load(); limit > 0 && bytes > limit {
+		return &overLimit{bytes, limit}
 	}
 	return nil
 }
 
+// UseMemory sets Options.MaxMemory, also while models are used. Models that were too large for another limit are tried again by Heal.
+func (r *Repository) UseMemory(limit int64) {
+	if r.memory.Swap(limit) == limit {
+		return
+	}
+	r.mu.Lock()
+	for key, f := range r.failed {
+		if f.large {
+			f.files = 0
+			r.failed[key] = f
+		}
+	}
+	r.mu.Unlock()
+	r.makeRoom(0, slotKey{})
+}
+
+// Memory is Options.MaxMemory as it is now.
+func (r *Repository) Memory() int64 { return r.memory.Load() }
+
 // makeRoom lets go of the models that were used least recently until so many more bytes fit. The one that the room is for stays.
 func (r *Repository) makeRoom(bytes int64, besides slotKey) {
-	if r.opts.MaxMemory <= 0 {
+	limit := r.memory.Load()
+	if limit <= 0 {
 		return
 	}
 	type candidate struct {
@@ -84,7 +111,7 @@ func (r *Repository) makeRoom(bytes int64, besides slotKey) {
 	slices.SortFunc(all, func(a, b candidate) int { return int(a.used - b.used) })
 	var gone []*Loaded
 	for _, c := range all {
-		if bytes <= r.opts.MaxMemory {
+		if bytes <= limit {
 			break
 		}
 		n := &named{versions: slices.Clone(next.models[c.key.name].versions)}
@@ -120,7 +147,7 @@ func (r *Repository) wake(ctx context.Context, key slotKey) error {
 	if w == nil {
 		w = &waking{done: make(chan struct{})}
 		r.waking[key] = w
-		go r.load(key, w)
+		go r.load(key, w) //nolint:gosec,contextcheck // G118: it is for all that ask, not for the first
 	}
 	if w.waiters >= maxWaking {
 		r.mu.Unlock()
@@ -144,9 +171,7 @@ func (r *Repository) wake(ctx context.Context, key slotKey) error {
 
 // load is what a waking model's waiters wait for.
 func (r *Repository) load(key slotKey, w *waking) {
-	one := r.lock(key.name)
-	one.Lock()
-	defer one.Unlock()
+	defer r.lock(key.name)()
 	s, err := r.current.Load().find(key.name, key.version)
 	switch {
 	case err != nil:
