@@ -28,7 +28,7 @@ import (
 )
 
 // The program is told to stop, as a kubelet does, while clients of every protocol ask as fast as they can, with kept connections and new
-// ones, single requests and joined ones: each request that it accepted is answered, and it ends with 0.
+// ones, HTTP/1.1 and HTTP/2, single requests and joined ones: each request that it accepted is answered, and it ends with 0.
 func TestNoAcceptedRequestIsLostWhenItIsToldToStop(t *testing.T) {
 	for name, flags := range map[string][]string{"alone": nil, "joined": {"--max_batch_size=16"}, "joined after a delay": {"--max_batch_size=16", "--max_batch_delay=2ms"}} {
 		t.Run(name, func(t *testing.T) { toldToStop(t, flags...) })
@@ -56,13 +56,19 @@ func toldToStop(t *testing.T, flags ...string) {
 
 	var answered, gone atomic.Int64
 	var clients sync.WaitGroup
-	for _, kept := range []bool{true, true, false} {
+	http1, http2 := &http.Protocols{}, &http.Protocols{}
+	http1.SetHTTP1(true)
+	http2.SetUnencryptedHTTP2(true)
+	for _, kind := range []struct {
+		protocols *http.Protocols
+		kept      bool
+	}{{http1, true}, {http1, true}, {http1, false}, {http2, true}} {
 		for _, c := range []struct{ path, body, want string }{
 			{"/v1/models/iris:predict", `{"instances":[[5.1,3.5,1.4,0.2]]}`, `{"predictions":[0]}`},
 			{"/v2/models/iris/infer", `{"inputs":[{"name":"x","shape":[1,4],"datatype":"FP64","data":[6.5,3.0,5.2,2.0]}]}`, `"data":[2]`},
 		} {
 			clients.Go(func() {
-				client := &http.Client{Transport: &http.Transport{DisableKeepAlives: !kept}}
+				client := &http.Client{Transport: &http.Transport{Protocols: kind.protocols, DisableKeepAlives: !kind.kept}}
 				defer client.CloseIdleConnections()
 				for {
 					resp, err := client.Post(url+c.path, "application/json", strings.NewReader(c.body))
@@ -70,7 +76,7 @@ func toldToStop(t *testing.T, flags ...string) {
 						gone.Add(1)
 						return
 					}
-					if err != nil && !kept && errors.Is(err, syscall.ECONNRESET) {
+					if err != nil && !kind.kept && errors.Is(err, syscall.ECONNRESET) {
 						// The kernel had taken the connection when the port was closed; the program never saw it.
 						continue
 					}
@@ -115,6 +121,6 @@ func toldToStop(t *testing.T, flags ...string) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	clients.Wait()
 	require.NoError(t, cmd.Wait(), log.String())
-	require.Equal(t, int64(10), gone.Load(), "each client saw the port closed, and nothing else")
+	require.Equal(t, int64(12), gone.Load(), "each client saw the port closed, and nothing else")
 	require.NotContains(t, log.String(), `"level":"error"`)
 }
