@@ -123,6 +123,13 @@ golden: ## Rewrite golden files from what the code does now; read the diff befor
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@go run ./test/runner -fuzz $(FUZZTIME) $(MODULES)
 
+# What strangers send: every protocol's decoders, and the pickles that models come in.
+WIRE_PARSERS := pkg/data/protocol pkg/data/pickle
+
+.PHONY: fuzz-wire
+fuzz-wire: ## Run every fuzz target of the protocols and of pickles for FUZZTIME each, two at once: three minutes
+	@go run ./test/runner -fuzz $(FUZZTIME) -at-once 2 $(WIRE_PARSERS)
+
 SOAK_N ?= 1000000
 
 .PHONY: soak-server

@@ -5,7 +5,7 @@
 // a plain `go test ./...` does not reach the other modules of a workspace, and a module without tests must not pass unseen.
 // With -events it counts tests that something else runs, whose events it reads from standard input.
 //
-// Called by: make test, make fuzz, make test-cluster.
+// Called by: make test, make fuzz, make fuzz-wire, make test-cluster.
 // Next: the packages' own tests.
 package main
 
@@ -28,7 +28,8 @@ import (
 
 func main() {
 	race := flag.Bool("race", false, "use the race detector")
-	fuzz := flag.Duration("fuzz", 0, "run each fuzz target for this long instead of the tests")
+	fuzz := flag.Duration("fuzz", 0, "run each fuzz target in the directories for this long instead of the tests")
+	atOnce := flag.Int("at-once", 1, "with -fuzz, run so many targets at once, with a share of the processors each")
 	piped := flag.Bool("events", false, "read the events of a `go test -json` that runs elsewhere from standard input; progress lines (\"  1.2s …\") are shown at once")
 	flag.Parse()
 	if *piped {
@@ -36,7 +37,7 @@ func main() {
 	}
 	modules := flag.Args()
 	if len(modules) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: runner [-race] [-fuzz DURATION] MODULE_DIR..., or runner -events")
+		fmt.Fprintln(os.Stderr, "usage: runner [-race] MODULE_DIR..., runner -fuzz DURATION [-at-once N] DIR..., or runner -events")
 		os.Exit(2)
 	}
 	var sum counts
@@ -46,11 +47,11 @@ func main() {
 		var c counts
 		var err error
 		if *fuzz > 0 {
-			c, err = fuzzModule(dir, *fuzz)
+			c, err = fuzzDirectory(dir, *fuzz, max(*atOnce, 1))
 		} else {
 			c, err = testModule(dir, *race)
 		}
-		fmt.Printf("module %-12s %5d passed, %d failed, %d skipped  (%s)\n", dir, c.passed, c.failed, c.skipped, time.Since(start).Round(time.Second))
+		fmt.Printf("%-19s %5d passed, %d failed, %d skipped  (%s)\n", dir, c.passed, c.failed, c.skipped, time.Since(start).Round(time.Second))
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "module %s: %v\n", dir, err)
 			ok = false
@@ -208,51 +209,4 @@ func reason(output []string) string {
 		}
 	}
 	return "no reason given\n"
-}
-
-var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
-
-// fuzzModule runs each fuzz target alone, as the go command asks.
-func fuzzModule(dir string, each time.Duration) (counts, error) {
-	targets := map[string][]string{} // package folder → targets
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != dir {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
-				return filepath.SkipDir
-			}
-		}
-		if !strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, m := range fuzzFunc.FindAllSubmatch(src, -1) {
-			targets[filepath.Dir(path)] = append(targets[filepath.Dir(path)], string(m[1]))
-		}
-		return nil
-	})
-	if err != nil {
-		return counts{}, err
-	}
-	var c counts
-	for _, pkg := range slices.Sorted(maps.Keys(targets)) {
-		for _, name := range targets[pkg] {
-			cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", each.String(), ".")
-			cmd.Dir = pkg
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				c.failed++
-				fmt.Printf("fuzz %s %s: FAILED\n%s", pkg, name, out)
-				continue
-			}
-			c.passed++
-			fmt.Printf("fuzz %s %s: ok\n", pkg, name)
-		}
-	}
-	return c, nil
 }

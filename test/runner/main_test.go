@@ -5,9 +5,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -45,4 +48,30 @@ func TestCountEventsFailsWithoutATest(t *testing.T) {
 	} {
 		require.Equal(t, code, countEvents(strings.NewReader(in), io.Discard), in)
 	}
+}
+
+func TestFuzzedTellsAFailedInputFromAnEndThatCameLate(t *testing.T) {
+	target := fuzzTarget{"pkg/x", "FuzzX"}
+	for name, c := range map[string]struct {
+		out  string
+		err  error
+		ok   bool
+		says string
+	}{
+		"all is well":     {"fuzz: elapsed: 3s, execs: 10 (3/sec)\nfuzz: elapsed: 6s, execs: 250 (3/sec)\nPASS\n", nil, true, "fuzz pkg/x FuzzX: ok, 250 inputs\n"},
+		"it ended late":   {"fuzz: elapsed: 3s, execs: 10 (3/sec)\n--- FAIL: FuzzX (3.01s)\n    context deadline exceeded\nFAIL\nexit status 1\n", errors.New("1"), true, "10 inputs"},
+		"an input failed": {"--- FAIL: FuzzX (3.01s)\n    context deadline exceeded\nFAIL\n    Failing input written to testdata\n", errors.New("1"), false, "FAILED\n--- FAIL"},
+		"no build":        {"x.go:1: undefined\n", errors.New("1"), false, "undefined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ok, report := fuzzed(target, []byte(c.out), c.err)
+			require.Equal(t, c.ok, ok)
+			require.Contains(t, report, c.says)
+		})
+	}
+	targets, err := fuzzTargets("../../pkg/data/protocol")
+	require.NoError(t, err)
+	require.Contains(t, targets, fuzzTarget{filepath.Join("..", "..", "pkg", "data", "protocol", "v1"), "FuzzDecode"})
+	_, err = fuzzDirectory("testdata", time.Second, 2)
+	require.Error(t, err)
 }
