@@ -82,7 +82,7 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.maxMessage, "max_message_bytes", 0, "one limit for REST bodies and for gRPC messages both ways, in the place of the three of their own; 0: theirs")
 	fs.Int64Var(&o.server.MaxBodies, "max_bodies_bytes", httpserver.DefaultMaxHeld, "memory of all request bodies above 1 MiB at once; more are answered 429")
 	fs.IntVar(&o.schemaErrors, "v2_schema_errors", 422, `status of V2 bodies of the wrong form: 422 with "detail", or 400 with "error" as everything else`)
-	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when its body stops for this long")
+	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when less than 64 KiB of its body come in this time")
 	fs.IntVar(&o.server.Running, "max_running", 0, "predictions of one model that run at once; 0: 8 for each core, at least 64")
 	fs.IntVar(&o.server.Queue, "max_queue", 1024, "predictions of one model that may wait; more are answered 429")
 	fs.DurationVar(&o.server.QueueTimeout, "queue_timeout", 30*time.Second, "longest wait in that queue")

@@ -38,7 +38,7 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxMetadata),
-		grpc.ConnectionTimeout(10*time.Second),
+		grpc.ConnectionTimeout(s.opts.Server.ReadHeaderTimeout),
 		grpc.UnaryInterceptor(s.aroundCall),
 		grpc.StreamInterceptor(s.aroundStream),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
@@ -49,8 +49,8 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 
 // RegisterGRPC adds the inference, the health and the reflection service.
 func (s *Server) RegisterGRPC(to *grpc.Server) {
-	to.RegisterService(s.describe(), &service{server: s})
-	grpc_health_v1.RegisterHealthServer(to, s.health)
+	to.RegisterService(s.guard(inferencev2.GRPCInferenceService_ServiceDesc), &service{server: s})
+	to.RegisterService(s.guard(grpc_health_v1.Health_ServiceDesc), s.health)
 	reflection.Register(to)
 }
 
@@ -91,7 +91,18 @@ func (s *Server) aroundStream(srv any, stream grpc.ServerStream, info *grpc.Stre
 
 type endingStream struct {
 	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // a stream has a context: this one ends sooner
+	ctx   context.Context //nolint:containedctx // a stream has a context: this one ends sooner
+	begun bool
+}
+
+// RecvMsg implements grpc.ServerStream. The first message is waited for as the request of a call is.
+func (s *endingStream) RecvMsg(v any) error {
+	if c := callerOf(s.ctx); c != nil && !s.begun {
+		s.begun = true
+		began := c.requests.begin()
+		defer c.requests.end(began)
+	}
+	return s.ServerStream.RecvMsg(v)
 }
 
 // Context implements grpc.ServerStream.
@@ -212,7 +223,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 			requestID = ids[0]
 		}
 	}
-	s.sent(m, requestID, t)
+	s.sent(ctx, m, requestID, t)
 	s.giveBack(m, sc)
 	return out, nil
 }

@@ -205,7 +205,7 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 		return s.refuse(w, m, err)
 	}
 	s.writeV1(w, m.Name, &event, sc.out)
-	s.sent(m, r.Header.Get("X-Request-Id"), t)
+	s.sent(r.Context(), m, r.Header.Get("X-Request-Id"), t)
 	s.giveBack(m, sc)
 	return http.StatusOK
 }
@@ -263,7 +263,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 	} else {
 		write(w, h, http.StatusOK, sc.out)
 	}
-	s.sent(m, r.Header.Get("X-Request-Id"), t)
+	s.sent(r.Context(), m, r.Header.Get("X-Request-Id"), t)
 	s.giveBack(m, sc)
 	return http.StatusOK
 }

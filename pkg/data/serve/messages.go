@@ -14,6 +14,7 @@ import (
 	_ "google.golang.org/grpc/encoding/proto" // the codec below is made of it
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
@@ -21,8 +22,8 @@ import (
 // bigMessage is the size from which on a message counts in messages.held.
 const bigMessage = 1 << 20
 
-// messages reads the requests of gRPC calls. It bounds the memory of all big ones at once, from their arrival to the end of their calls,
-// and refuses what is no message as the caller's mistake, where gRPC itself would say that the server failed.
+// messages reads the requests of gRPC calls and writes the answers. It bounds the memory of all big ones at once, of requests from their arrival
+// to the end of their calls, and refuses what is no message as the caller's mistake, where gRPC itself would say that the server failed.
 type messages struct {
 	encoding.CodecV2
 
@@ -65,7 +66,7 @@ func (m *messages) Unmarshal(data mem.BufferSlice, v any) error {
 	if size := int64(data.Len()); size >= bigMessage {
 		if held := m.held.Add(size); held > m.most && held > size {
 			m.held.Add(-size)
-			f.refusal = status.Errorf(codes.ResourceExhausted, "the server holds %d bytes of requests already; retry later", held-size)
+			f.refusal = status.Errorf(codes.ResourceExhausted, "the server holds %d bytes of messages already; retry later", held-size)
 		} else {
 			f.size = size
 		}
@@ -80,6 +81,33 @@ func (m *messages) Unmarshal(data mem.BufferSlice, v any) error {
 		m.fates.Store(v, f)
 	}
 	return nil
+}
+
+// Marshal implements encoding.CodecV2. What is big counts in held until the client has taken it.
+func (m *messages) Marshal(v any) (mem.BufferSlice, error) {
+	a, ok := v.(*answer)
+	if !ok {
+		return m.CodecV2.Marshal(v)
+	}
+	data, err := m.CodecV2.Marshal(a.Message)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(data.Len())
+	if size < bigMessage {
+		size = 0
+	}
+	to := a.to
+	began := to.answers.begin()
+	to.hold(size)
+	paid := func() {
+		to.answers.end(began)
+		to.hold(-size)
+	}
+	if !whenTaken(data, paid) {
+		paid()
+	}
+	return data, nil
 }
 
 // refusal says why a request that was received is not answered.
@@ -107,6 +135,7 @@ func (m *messages) ended(v any) {
 // receivedCall stands between a method and what receives its request. It is reused, so that calls cost nothing for it.
 type receivedCall struct {
 	messages *messages
+	caller   *caller // nil where it is not known
 	from     func(any) error
 	receive  func(any) error // next, bound once
 	request  any
@@ -114,6 +143,10 @@ type receivedCall struct {
 
 func (c *receivedCall) next(v any) error {
 	c.request = v
+	if c.caller != nil {
+		began := c.caller.requests.begin()
+		defer c.caller.requests.end(began)
+	}
 	if err := c.from(v); err != nil {
 		return err
 	}
@@ -122,9 +155,8 @@ func (c *receivedCall) next(v any) error {
 
 type method = func(srv any, ctx context.Context, receive func(any) error, around grpc.UnaryServerInterceptor) (any, error)
 
-// describe is the inference service, whose methods know the fate of their requests.
-func (s *Server) describe() *grpc.ServiceDesc {
-	desc := inferencev2.GRPCInferenceService_ServiceDesc
+// guard is a service whose methods know the fate of their requests.
+func (s *Server) guard(desc grpc.ServiceDesc) *grpc.ServiceDesc {
 	desc.Methods = append([]grpc.MethodDesc(nil), desc.Methods...)
 	for i := range desc.Methods {
 		desc.Methods[i].Handler = s.guarded(desc.Methods[i].Handler)
@@ -135,13 +167,18 @@ func (s *Server) describe() *grpc.ServiceDesc {
 func (s *Server) guarded(next method) method {
 	return func(srv any, ctx context.Context, receive func(any) error, around grpc.UnaryServerInterceptor) (any, error) {
 		c := s.messages.calls.Get().(*receivedCall)
-		c.from = receive
+		c.from, c.caller = receive, callerOf(ctx)
 		out, err := next(srv, ctx, c.receive, around)
+		if message, ok := out.(proto.Message); ok && c.caller != nil {
+			// Compressed by gRPC, it would be lost sight of. KServe's servers do not compress either.
+			_ = grpc.SetSendCompressor(ctx, encoding.Identity)
+			out = &answer{message, c.caller}
+		}
 		if s.messages.refusal(c.request) != nil {
 			s.metrics.answered(wireGRPC, int(status.Code(err)))
 		}
 		s.messages.ended(c.request)
-		c.from, c.request = nil, nil
+		c.from, c.caller, c.request = nil, nil, nil
 		s.messages.calls.Put(c)
 		return out, err
 	}

@@ -78,7 +78,7 @@ type Options struct {
 	MaxBody int64
 	// MaxBodies bounds the memory of all request bodies above 1 MiB at once. Default httpserver.DefaultMaxHeld.
 	MaxBodies int64
-	// BodyStall is how long a client may stop in the middle of a body. Default httpserver.DefaultStall.
+	// BodyStall is how long a client may stop in the middle of a body, or before the message of a call. Default httpserver.DefaultStall.
 	BodyStall time.Duration
 	// Limits are those of each model that has none of its own.
 	Limits
@@ -110,6 +110,9 @@ func (o *Options) setDefaults() {
 	o.ModelName = cmp.Or(o.ModelName, "model")
 	o.Poll = cmp.Or(o.Poll, 5*time.Second)
 	o.MaxBodies = cmp.Or(o.MaxBodies, httpserver.DefaultMaxHeld)
+	o.BodyStall = cmp.Or(o.BodyStall, httpserver.DefaultStall)
+	o.Server.WriteStall = cmp.Or(o.Server.WriteStall, httpserver.DefaultStall)
+	o.Server.ReadHeaderTimeout = cmp.Or(o.Server.ReadHeaderTimeout, httpserver.DefaultReadHeader)
 	o.Running = cmp.Or(o.Running, max(64, 8*runtime.GOMAXPROCS(0)))
 	o.Queue = cmp.Or(o.Queue, 1024)
 	o.QueueTimeout = cmp.Or(o.QueueTimeout, 30*time.Second)

@@ -73,7 +73,7 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 		t.follow(ctx, req)
 		defer func() {
 			if err != nil {
-				s.traceSteps(m, t, err)
+				s.traceSteps(ctx, m, t, err)
 			}
 		}()
 	}
@@ -110,12 +110,12 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 }
 
 // sent ends a prediction that was answered.
-func (s *Server) sent(m *repository.Loaded, requestID string, t *timing) {
+func (s *Server) sent(ctx context.Context, m *repository.Loaded, requestID string, t *timing) {
 	t.encoded = time.Now()
 	preprocess, predict, postprocess := t.steps()
 	m.Attached.(*lane).postprocess.Observe(postprocess.Seconds())
 	if t.span != nil {
-		s.traceSteps(m, t, nil)
+		s.traceSteps(ctx, m, t, nil)
 	}
 	if s.opts.Trace == nil {
 		return

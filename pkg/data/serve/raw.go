@@ -68,7 +68,7 @@ func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loa
 		leave()
 		s.writeRaw(w, m.Name, &event, out)
 	}
-	s.sent(m, r.Header.Get("X-Request-Id"), &t)
+	s.sent(r.Context(), m, r.Header.Get("X-Request-Id"), &t)
 	s.giveBack(m, sc)
 	return http.StatusOK
 }

@@ -26,53 +26,54 @@ const minPing = 5 * time.Second
 
 // wayIn are the options of a gRPC server that are about its connections.
 func (s *Server) wayIn() []grpc.ServerOption {
-	options := []grpc.ServerOption{
+	return []grpc.ServerOption{
 		// Goroutines that have answered a call answer the next: their stacks have grown already. When all are busy, a call gets its own.
-		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), //nolint:gosec // G115: a number of cores
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	}
-	if s.opts.Server.TLS.GRPC {
-		options = append(options, grpc.Creds(securedBefore{}))
-	}
-	return options
 }
 
-// securedBefore are credentials for connections that the listener has secured already: what is left is the handshake, in gRPC's own time,
-// and to tell who the peer is. A connection of a Unix socket is in cleartext.
-type securedBefore struct{}
+// doorman are credentials that make each connection a caller. One that the listener has secured has its handshake still to do, in gRPC's own
+// time, and tells who the peer is.
+type doorman struct{ server *Server }
+
+func (d *doorman) caller(conn net.Conn) *caller {
+	o := &d.server.opts
+	return newCaller(conn, o.BodyStall, o.Server.WriteStall, &d.server.messages.held)
+}
 
 // ServerHandshake implements credentials.TransportCredentials.
-func (securedBefore) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (d *doorman) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, ok := conn.(interface {
 		HandshakeContext(ctx context.Context) error
 		ConnectionState() tls.ConnectionState
 	})
 	if !ok {
-		return conn, nil, nil
+		return d.caller(conn), nil, nil
 	}
 	// The connection has a deadline: grpc.ConnectionTimeout.
 	if err := secure.HandshakeContext(context.Background()); err != nil {
 		return nil, nil, err
 	}
-	return conn, credentials.TLSInfo{
+	return d.caller(conn), credentials.TLSInfo{
 		State:          secure.ConnectionState(),
 		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
 	}, nil
 }
 
 // ClientHandshake implements credentials.TransportCredentials; a server has no use for it.
-func (securedBefore) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (*doorman) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, nil, credentials.ErrConnDispatched
 }
 
 // Info implements credentials.TransportCredentials.
-func (securedBefore) Info() credentials.ProtocolInfo {
+func (*doorman) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
 
 // Clone implements credentials.TransportCredentials.
-func (securedBefore) Clone() credentials.TransportCredentials { return securedBefore{} }
+func (d *doorman) Clone() credentials.TransportCredentials { return d }
 
 // OverrideServerName implements credentials.TransportCredentials.
-func (securedBefore) OverrideServerName(string) error { return nil }
+func (*doorman) OverrideServerName(string) error { return nil }

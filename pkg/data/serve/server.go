@@ -272,7 +272,7 @@ func (s *Server) followModel(ctx context.Context, dir string) error {
 // Listen opens the ports, for a caller that wants to know the addresses before Run.
 func (s *Server) Listen(ctx context.Context) error {
 	if s.server == nil {
-		grpcServer := grpc.NewServer(s.GRPCOptions()...)
+		grpcServer := grpc.NewServer(append(s.GRPCOptions(), grpc.Creds(&doorman{s}))...)
 		s.RegisterGRPC(grpcServer)
 		s.server = httpserver.New(s.opts.Server, s.Handler(), grpcServer, s.log)
 		s.server.OnDrain(s.Drain)

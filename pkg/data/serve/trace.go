@@ -130,12 +130,12 @@ func (t *timing) follow(ctx context.Context, req *tensor.Request) {
 }
 
 // traceSteps tells the steps of a prediction as spans below the request's, after the fact: they cost nothing while the prediction runs.
-func (s *Server) traceSteps(m *repository.Loaded, t *timing, err error) {
+func (s *Server) traceSteps(ctx context.Context, m *repository.Loaded, t *timing, err error) {
 	if t.span == nil {
 		return
 	}
 	t.span.SetAttributes(attribute.String(attrModel, m.Name), attribute.String(attrVersion, m.Version))
-	ctx := trace.ContextWithSpan(s.lasting, t.span)
+	ctx = trace.ContextWithSpan(ctx, t.span)
 	step := func(name string, from, to time.Time, attrs ...attribute.KeyValue) trace.Span {
 		_, span := s.opts.Tracer.Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attrs...))
 		return ended{span, to}

@@ -4,21 +4,33 @@
 package serve_test
 
 import (
+	"context"
+	"encoding/hex"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
+	"github.com/kserve-go/kserve-go/pkg/telemetry"
+	"github.com/kserve-go/kserve-go/pkg/telemetry/tracing"
 )
 
 const (
@@ -201,4 +213,113 @@ func TestRequestsAreCountedByModelAndNamesThatClientsMakeUpAreNot(t *testing.T) 
 	}, counts())
 	require.NoError(t, p.Remove("v"))
 	require.Len(t, counts(), 3, "the series of a model go with it")
+}
+
+// described are the families of this server with the labels that vary, also those that have no series yet.
+func described(t *testing.T) map[string]string {
+	t.Helper()
+	registry := telemetry.NewRegistry()
+	serve.New(serve.Options{Registry: registry})
+	all := make(chan *prometheus.Desc)
+	go func() {
+		registry.Describe(all)
+		close(all)
+	}()
+	form := regexp.MustCompile(`fqName: "((?:kserve|request)_\w+)".*constLabels: {(.*)}, variableLabels: {(.*)}}`)
+	value := regexp.MustCompile(`="[^"]*"`)
+	families := map[string]string{}
+	for desc := range all {
+		if m := form.FindStringSubmatch(desc.String()); m != nil {
+			labels := strings.Split(strings.Trim(value.ReplaceAllString(m[2], "")+","+m[3], ","), ",")
+			slices.Sort(labels)
+			families[m[1]] = strings.Join(labels, " ")
+		}
+	}
+	return families
+}
+
+func TestThePageNamesEveryMetricWithItsLabels(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/model-server.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(text), "\n## Metrics\n")
+	require.True(t, ok)
+	table, _, ok := strings.Cut(rest, "\n## ")
+	require.True(t, ok)
+	quoted := regexp.MustCompile("`(\\w+)`")
+	names := func(cell string) (all []string) {
+		for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+			all = append(all, m[1])
+		}
+		return all
+	}
+	page := map[string]string{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		labels := names(cells[2])
+		slices.Sort(labels)
+		for _, family := range names(cells[1]) {
+			page[family] = strings.Join(labels, " ")
+		}
+	}
+	require.Equal(t, described(t), page)
+}
+
+// collected takes spans as OpenTelemetry's collector does.
+type collected struct {
+	collector.UnimplementedTraceServiceServer
+	spans chan *otlp.Span
+}
+
+func (c *collected) Export(_ context.Context, in *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	for _, resource := range in.GetResourceSpans() {
+		for _, scope := range resource.GetScopeSpans() {
+			for _, span := range scope.GetSpans() {
+				c.spans <- span
+			}
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// Requests over REST and gRPC reach a collector below the spans of their callers.
+func TestRequestsReachACollector(t *testing.T) {
+	c := &collected{spans: make(chan *otlp.Span, 100)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer()
+	collector.RegisterTraceServiceServer(server, c)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(server.Stop)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+l.Addr().String())
+	tracer, end, err := tracing.Open(t.Context(), "model-server", os.Getenv, zap.NewNop())
+	require.NoError(t, err)
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: &sum{word: "sum"}}}, Tracer: tracer})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	do(t, http.MethodPost, p.url+"/v1/models/m:predict", v1Body, "Traceparent", traceparent)
+	do(t, http.MethodPost, p.url+"/v2/models/m/infer", v2Body, "Content-Type", "application/json", "Traceparent", traceparent)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", traceparent)
+	_, err = grpcClient(t, p.GRPCAddr().String()).ModelInfer(ctx, inferRequest("m"))
+	require.NoError(t, err)
+	p.stop()
+	require.NoError(t, <-p.done)
+	end(t.Context())
+	close(c.spans)
+	below := map[string][]string{} // by the identifier of the request's span
+	requests := map[string]string{}
+	for span := range c.spans {
+		require.Equal(t, callersTrace, hex.EncodeToString(span.GetTraceId()))
+		if parent := hex.EncodeToString(span.GetParentSpanId()); parent == callersSpan {
+			require.Equal(t, otlp.Span_SPAN_KIND_SERVER, span.GetKind())
+			requests[span.GetName()] = hex.EncodeToString(span.GetSpanId())
+		} else {
+			below[parent] = append(below[parent], span.GetName())
+		}
+	}
+	require.Len(t, requests, 3)
+	for _, name := range []string{"POST /v1/models/{model}:predict", "POST /v2/models/{model}/infer", "/inference.GRPCInferenceService/ModelInfer"} {
+		require.ElementsMatch(t, []string{"decode", "queue", "predict", "encode"}, below[requests[name]], name)
+	}
 }

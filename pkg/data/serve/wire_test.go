@@ -132,7 +132,7 @@ func TestBigMessagesHaveAJointBound(t *testing.T) {
 		<-m.entered
 		err := ask(2 << 20)
 		require.Equal(t, codes.ResourceExhausted, status.Code(err))
-		require.ErrorContains(t, err, "bytes of requests already; retry later")
+		require.ErrorContains(t, err, "bytes of messages already; retry later")
 		go func() { small <- ask(1 << 10) }()
 		<-m.entered
 		m.leave <- struct{}{}
