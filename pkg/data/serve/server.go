@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -306,7 +307,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}()
 	err := s.server.Run(ctx)
 	cancel(nil)
-	<-loaded
+	select {
+	case <-loaded:
+	case <-time.After(lastLoad):
+	}
 	s.Close()
 	return err
 }
+
+// lastLoad is how long the end waits for a model that is being loaded. One that takes longer is for nobody.
+const lastLoad = time.Second

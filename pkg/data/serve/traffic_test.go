@@ -28,6 +28,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
@@ -214,6 +215,41 @@ func TestADrainAnswersWhatItAccepted(t *testing.T) {
 	require.NoError(t, conn.Close())
 	http.DefaultClient.CloseIdleConnections()
 	require.Eventually(t, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before+1 }, waitFor, 10*time.Millisecond, "goroutines are left")
+}
+
+// stuck is an engine whose models take for ever, as on a volume that hangs.
+type stuck struct {
+	sums
+	begun, leave chan struct{}
+}
+
+func (e *stuck) Open(ctx context.Context, file string, o engine.Options) (engine.Model, error) {
+	e.begun <- struct{}{}
+	<-e.leave
+	return e.sums.Open(ctx, file, o)
+}
+
+// A model that is being loaded holds the end up neither at the start nor later; when it comes after all it is closed.
+func TestALoadThatHangsDoesNotHoldTheEndUp(t *testing.T) {
+	dir := tree(t, map[string]string{"m/m.sum": "sum"})
+	list := filepath.Join(t.TempDir(), "models.json")
+	require.NoError(t, os.WriteFile(list, []byte("["+entry("m", dir+"/m", "")+"]"), 0o600))
+	for name, opts := range map[string]serve.Options{"a directory": {ModelDir: dir}, "a list": {ModelConfig: list}} {
+		t.Run(name, func(t *testing.T) {
+			e := &stuck{begun: make(chan struct{}, 1), leave: make(chan struct{})}
+			opts.Engines = []engine.Engine{e}
+			p := run(t, opts)
+			<-e.begun
+			resp, body := do(t, http.MethodPost, p.url+"/v1/models/m:predict", v1Body)
+			require.Equal(t, 503, resp.StatusCode)
+			require.Equal(t, `{"error":"Model with name m is not ready."}`, body)
+			p.stop()
+			require.NoError(t, <-p.done)
+			close(e.leave)
+			require.Eventually(t, func() bool { return e.opened.Load() == 1 && e.closed.Load() == 1 }, waitFor, tick)
+			require.NotEqual(t, repository.Ready, index(p.Server)["m"].State)
+		})
+	}
 }
 
 // A client that watches the health would hold up the drain: its stream ends with it.

@@ -11,6 +11,7 @@ package repository
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,6 +102,7 @@ type Repository struct {
 	tallies map[string]*Tally
 	loading map[string]*nameLock
 	turns   map[string]func() // names for which something is done in the background, and what is next
+	closed  bool              // what is loaded from now on is closed at once
 
 	background sync.WaitGroup
 	ticks      atomic.Int64 // grows with every use, where memory is bounded
@@ -368,17 +370,26 @@ func (r *Repository) add(ctx context.Context, src Source) error {
 		loaded.Attached = r.opts.Attach(src.Name)
 	}
 	meta := model.Metadata()
-	r.publish(src, loaded, bytes, &meta)
+	if !r.publish(src, loaded, bytes, &meta) {
+		loaded.Release()
+		return fmt.Errorf("load model %s: %w", src.Name, errClosed)
+	}
 	r.opts.Log.Info("model is ready", zap.String("model", src.Name), zap.String("version", src.Version),
 		zap.String("engine", engineName), zap.String("class", meta.Class), zap.Int64("bytes", bytes), zap.Duration("took", time.Since(began)))
 	return nil
 }
 
-// publish serves a model that was opened, and lets go of the one in its place and of those that there is no room for any more.
-func (r *Repository) publish(src Source, loaded *Loaded, bytes int64, meta *engine.Metadata) {
+var errClosed = errors.New("the server has ended meanwhile")
+
+// publish serves a model that was opened, and lets go of the one in its place and of those that there is no room for any more. It is false
+// when nothing is served any more.
+func (r *Repository) publish(src Source, loaded *Loaded, bytes int64, meta *engine.Metadata) (open bool) {
 	loaded.used.Store(r.ticks.Add(1))
 	var old *Loaded
 	r.change(src.Name, src.Version, func(s *slot) {
+		if open = !r.closed; !open {
+			return
+		}
 		old = s.loaded
 		s.state, s.reason, s.loaded, s.resting = Ready, "", loaded, false
 		s.source, s.bytes, s.meta = src, bytes, meta
@@ -388,7 +399,10 @@ func (r *Repository) publish(src Source, loaded *Loaded, bytes int64, meta *engi
 	if old != nil {
 		old.Release()
 	}
-	r.makeRoom(0, slotKey{src.Name, src.Version})
+	if open {
+		r.makeRoom(0, slotKey{src.Name, src.Version})
+	}
+	return open
 }
 
 // fail notes why a model was not loaded. One that serves goes on with what it has.
@@ -495,11 +509,13 @@ func (r *Repository) drop(name string) (known, served bool) {
 	return true, served
 }
 
-// Close waits for what is done in the background, and removes every model.
+// Close removes every model. It waits for no load: what is loaded still is closed when it has been.
 func (r *Repository) Close() {
-	r.Wait()
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
 	for _, name := range r.Names() {
-		_ = r.Remove(name)
+		r.remove(name)
 	}
 }
 
