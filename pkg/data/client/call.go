@@ -9,13 +9,16 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/http"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 
 	v2 "github.com/kserve-go/kserve-go/pkg/data/protocol/v2"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
@@ -32,7 +35,10 @@ func (o *Options) dial(trust *tls.Config) (*grpc.ClientConn, error) {
 	if secure {
 		creds = credentials.NewTLS(trust)
 	}
-	conn, err := grpc.NewClient("dns:///"+target,
+	if o.socket() == "" {
+		target = "dns:///" + target
+	}
+	conn, err := grpc.NewClient(target,
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
 		grpc.WithDefaultCallOptions(
@@ -45,8 +51,11 @@ func (o *Options) dial(trust *tls.Config) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// target is host:port of a URL whose scheme may be missing.
+// target is host:port of a URL whose scheme may be missing, or the URL of a socket.
 func (o *Options) target() (target string, secure bool, err error) {
+	if path := o.socket(); path != "" {
+		return "unix://" + path, false, nil
+	}
 	host := strings.TrimRight(o.URL, "/")
 	port := "80"
 	if scheme, rest, ok := strings.Cut(host, "://"); ok {
@@ -55,7 +64,7 @@ func (o *Options) target() (target string, secure bool, err error) {
 		case "https", "grpcs":
 			secure, port = true, "443"
 		default:
-			return "", false, fmt.Errorf("%q: expected http:// or https://, or no scheme", o.URL)
+			return "", false, fmt.Errorf("%q: expected http://, https:// or unix:///path, or no scheme", o.URL)
 		}
 		host = rest
 	}
@@ -68,39 +77,43 @@ func (o *Options) target() (target string, secure bool, err error) {
 	return host, secure, nil
 }
 
-// outgoing is ctx with the call's headers as metadata.
-func outgoing(ctx context.Context) context.Context {
-	md := metadata.Pairs("request_type", "grpc_v2", "response_type", "grpc_v2")
-	for name, values := range headerOf(ctx) {
-		name = strings.ToLower(name)
-		switch name {
-		case "host", "content-type", "content-length", "connection", "te", "transfer-encoding", "user-agent":
-		default:
-			if !strings.HasPrefix(name, "grpc-") {
-				md.Append(name, values...)
-			}
-		}
-	}
-	return metadata.NewOutgoingContext(ctx, md)
-}
-
 func (c *Client) infer(ctx context.Context, req *tensor.Request) (*tensor.Response, error) {
 	msg, err := v2.EncodeRequest(req)
 	if err != nil {
 		return nil, err
 	}
-	var trailer metadata.MD
-	answer, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelInfer(outgoing(ctx), msg, grpc.Trailer(&trailer))
+	out, err := outgoing(ctx)
 	if err != nil {
-		var after time.Duration
-		if asked := trailer.Get("retry-after"); len(asked) > 0 {
-			after = seconds(asked[0])
+		return nil, err
+	}
+	var header, trailer metadata.MD
+	var server peer.Peer
+	answer, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelInfer(out, msg, grpc.Header(&header), grpc.Trailer(&trailer), grpc.Peer(&server))
+	if into := answered(ctx); into != nil {
+		*into = headerIn(header, trailer)
+	}
+	if err != nil {
+		// Without a word of the server's the error is this side's. Then nobody knows what the server did of what was sent to it.
+		if status.Code(err) == codes.Unavailable && server.Addr != nil && len(header)+len(trailer) == 0 {
+			return nil, unanswered(ctx, c.conn.Target(), err)
 		}
-		return nil, called(ctx, c.conn.Target(), err, after)
+		return nil, called(ctx, c.conn.Target(), err, trailer.Get("retry-after"))
 	}
 	resp, err := new(v2.Decoder).DecodeResponseMessage(answer)
 	if err != nil {
 		return nil, unusable(c.conn.Target(), err)
 	}
 	return resp, nil
+}
+
+// headerIn is the metadata of a call as a header.
+func headerIn(parts ...metadata.MD) http.Header {
+	h := http.Header{}
+	for _, md := range parts {
+		for name, values := range md {
+			name = http.CanonicalHeaderKey(name)
+			h[name] = append(h[name], values...)
+		}
+	}
+	return h
 }

@@ -59,21 +59,23 @@ const (
 
 // Options say which server is called, and how. The zero value of a number means its default.
 type Options struct {
-	// URL is the server's: http://host or https://host, with a port and a path where they are needed. For GRPC the scheme may be left
-	// out, and a path is an error; without a port it is 80, or 443 for https.
+	// URL is the server's: http://host or https://host, with a port and a path where they are needed, or unix:///path of a Unix socket.
+	// For GRPC the scheme may be left out, and a path is an error; without a port it is 80, or 443 for https.
 	URL string
 	// Protocol is what it speaks. Default V1.
 	Protocol Protocol
-	// Timeout bounds a call with its retries; a deadline of the call's context bounds it too. Default DefaultTimeout; negative is none.
+	// Timeout bounds a call with its retries. A deadline of the call's context bounds it too, and the server is told what is left of it: gRPC's
+	// way, or over HTTP in protocol.HeaderTimeout. Default DefaultTimeout; negative is none.
 	Timeout time.Duration
-	// Retries is how often a call is made again which the server has not worked on: it could not be reached, or said that it is busy or
-	// not ready. The wait between grows from 0.1 s to 1 s, or is what the server asked for.
+	// Retries is how often a call is made again which the server has not worked on: it could not be reached, or answered 429, 503, UNAVAILABLE
+	// or RESOURCE_EXHAUSTED. A call that was cut off is not made again. The waits grow from 0.1 s to 1 s, by chance up to half as long; a server
+	// that asks for more is given it up to 10 s. A call that would have to wait longer, or beyond its deadline, ends with what was answered.
 	Retries int
 	// Binary sends V2 tensors in the binary form, and asks for it, also where JSON could hold them. gRPC is binary in any case.
 	Binary bool
-	// CAFile has the certificates to trust instead of the system's.
+	// CAFile has the certificates to trust instead of the system's, in the PEM form. It is read for https alone.
 	CAFile string
-	// MaxResponse bounds an answer. Default DefaultMaxResponse.
+	// MaxResponse bounds an answer, in bytes. Default DefaultMaxResponse.
 	MaxResponse int64
 }
 
@@ -81,6 +83,7 @@ type Options struct {
 type Client struct {
 	opts Options
 	base string // of REST: the URL without its last slash
+	root string // the same as the library takes it: a socket has another one
 	web  *http.Client
 	conn *grpc.ClientConn
 }
@@ -106,20 +109,40 @@ func New(o Options) (*Client, error) {
 		}
 		return c, nil
 	}
-	if !strings.HasPrefix(o.URL, "http://") && !strings.HasPrefix(o.URL, "https://") {
-		return nil, fmt.Errorf("%q: Base url should have 'http://' or 'https://' protocol", o.URL)
-	}
-	if u, err := url.Parse(o.URL); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is no URL of a server", o.URL)
+	if c.root, err = o.origin(); err != nil {
+		return nil, err
 	}
 	c.base, c.web = strings.TrimRight(o.URL, "/"), o.web(trust)
 	return c, nil
 }
 
+// origin is what paths are added to, for REST.
+func (o *Options) origin() (string, error) {
+	if o.socket() != "" {
+		return "http://localhost", nil
+	}
+	if !strings.HasPrefix(o.URL, "http://") && !strings.HasPrefix(o.URL, "https://") {
+		return "", fmt.Errorf("%q: Base url should have 'http://' or 'https://' protocol", o.URL)
+	}
+	if u, err := url.Parse(o.URL); err != nil || u.Host == "" {
+		return "", fmt.Errorf("%q is no URL of a server", o.URL)
+	}
+	return strings.TrimRight(o.URL, "/"), nil
+}
+
+// socket is the path of the Unix socket that the URL names; "" for a port.
+func (o *Options) socket() string {
+	path, ok := strings.CutPrefix(o.URL, "unix://")
+	if !ok || !strings.HasPrefix(path, "/") {
+		return ""
+	}
+	return path
+}
+
 // trust is the configuration of TLS.
 func (o *Options) trust() (*tls.Config, error) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CAFile == "" {
+	if o.CAFile == "" || !strings.HasPrefix(o.URL, "https://") && !strings.HasPrefix(o.URL, "grpcs://") {
 		return t, nil
 	}
 	pem, err := os.ReadFile(o.CAFile)
@@ -142,19 +165,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-type headerKey struct{}
-
-// WithHeader is a context for calls that are sent with these headers: HTTP's, or as metadata of gRPC.
-func WithHeader(ctx context.Context, h http.Header) context.Context {
-	return context.WithValue(ctx, headerKey{}, h)
-}
-
-func headerOf(ctx context.Context) http.Header {
-	h, _ := ctx.Value(headerKey{}).(http.Header)
-	return h
-}
-
-// Predict asks the model in.Model, in version in.Version where V2 can name one, and adds its outputs to out. in is not changed.
+// Predict asks the model in.Model, in version in.Version where V2 can name one, and adds its outputs to out. in is not changed. The error is
+// a *protocol.Error with the server's status and text; of code Unavailable when it cannot be reached, Deadline when it did not answer in
+// time, and with status 502 when its answer cannot be read.
 func (c *Client) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
 	req := *in
 	if req.ID == "" && c.opts.Protocol != V1 {
@@ -186,11 +199,11 @@ func (c *Client) Explain(ctx context.Context, in *tensor.Request) (json.RawMessa
 
 // call makes a call, again where that is allowed, and adds its outputs to out.
 func (c *Client) call(ctx context.Context, once func(context.Context) (*tensor.Response, error), out *tensor.Response) error {
-	if c.opts.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.opts.Timeout)
-		defer cancel()
+	if _, timed := ctx.Deadline(); timed {
+		ctx = context.WithValue(ctx, timedKey{}, true)
 	}
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
 	for again := 0; ; again++ {
 		resp, err := once(ctx)
 		if err == nil {
@@ -204,7 +217,7 @@ func (c *Client) call(ctx context.Context, once func(context.Context) (*tensor.R
 		if !errors.As(err, &refused) {
 			return err
 		}
-		if again >= c.opts.Retries || !pause(ctx, again, refused.after) {
+		if again >= c.opts.Retries || !pause(ctx, again, refused.err.RetryAfter) {
 			return refused.err
 		}
 	}

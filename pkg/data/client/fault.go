@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -22,10 +23,7 @@ import (
 )
 
 // refusal is an error of a call that the server did no work for, so that it may be made again.
-type refusal struct {
-	err   error
-	after time.Duration // what the server asked to wait
-}
+type refusal struct{ err *protocol.Error }
 
 func (r *refusal) Error() string { return r.err.Error() }
 
@@ -34,11 +32,14 @@ func (r *refusal) Unwrap() error { return r.err }
 
 const firstPause, longestPause, longestAsked = 100 * time.Millisecond, time.Second, 10 * time.Second
 
-// pause waits before a call is made again; false when there is no time for that.
+// pause waits before a call is made again; false when there is no time for that, or the server asked for more than a caller is kept waiting.
 func pause(ctx context.Context, again int, asked time.Duration) bool {
+	if asked > longestAsked {
+		return false
+	}
 	wait := min(firstPause<<min(again, 10), longestPause)
 	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // G404: a wait is no secret
-	wait = max(wait, min(asked, longestAsked))
+	wait = max(wait, asked)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return false
 	}
@@ -99,17 +100,25 @@ func (a *answer) fault(where string) error {
 	e := protocol.Errorf(code, "%s", text)
 	e.Status = a.code
 	if a.code == http.StatusTooManyRequests || a.code == http.StatusServiceUnavailable {
-		return &refusal{err: e, after: seconds(a.header.Get("Retry-After"))}
+		e.RetryAfter = after(a.header.Values("Retry-After"))
+		return &refusal{err: e}
 	}
 	return e
 }
 
-func seconds(text string) time.Duration {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 0 {
+// after reads the header Retry-After: a number of seconds, or a date. What is neither says nothing; more than an hour is an hour.
+func after(values []string) time.Duration {
+	if len(values) == 0 {
 		return 0
 	}
-	return time.Duration(min(n, 3600)) * time.Second
+	if n, err := strconv.Atoi(strings.TrimSpace(values[0])); err == nil {
+		return time.Duration(min(max(n, 0), 3600)) * time.Second
+	}
+	date, err := http.ParseTime(values[0])
+	if err != nil {
+		return 0
+	}
+	return min(max(time.Until(date), 0), time.Hour)
 }
 
 // codeOfStatus is whose mistake a status tells of; ok is false for one that is no error.
@@ -188,8 +197,8 @@ func textIn(part json.RawMessage) string {
 	return ""
 }
 
-// called is the error of a gRPC call: its code and its text.
-func called(ctx context.Context, where string, err error, after time.Duration) error {
+// called is the error of a gRPC call: its code and its text. retry is what its trailer says of when to come again.
+func called(ctx context.Context, where string, err error, retry []string) error {
 	s := status.Convert(err)
 	e := protocol.Wrap(err, protocol.Internal, "%s", s.Message())
 	switch s.Code() {
@@ -205,7 +214,8 @@ func called(ctx context.Context, where string, err error, after time.Duration) e
 			e.Code = protocol.TooLarge
 			return e
 		}
-		return &refusal{err: e, after: after}
+		e.RetryAfter = asked(s, retry)
+		return &refusal{err: e}
 	case codes.Unimplemented:
 		e.Code = protocol.Unsupported
 	case codes.Unauthenticated:
@@ -217,7 +227,8 @@ func called(ctx context.Context, where string, err error, after time.Duration) e
 		if ctx.Err() != nil {
 			return unanswered(ctx, where, err)
 		}
-		return &refusal{err: e, after: after}
+		e.RetryAfter = asked(s, retry)
+		return &refusal{err: e}
 	case codes.DeadlineExceeded, codes.Canceled:
 		if ctx.Err() != nil {
 			return unanswered(ctx, where, err)
@@ -226,4 +237,14 @@ func called(ctx context.Context, where string, err error, after time.Duration) e
 	default:
 	}
 	return e
+}
+
+// asked is when a refused call may come again: what the details of the status say, or else the trailer.
+func asked(s *status.Status, trailer []string) time.Duration {
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			return min(max(info.GetRetryDelay().AsDuration(), 0), time.Hour)
+		}
+	}
+	return after(trailer)
 }

@@ -26,7 +26,11 @@ func (c *Client) ServerLive(ctx context.Context) (bool, error) {
 	case V2:
 		return c.says(ctx, "/v2/health/live", "live")
 	default:
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerLive(outgoing(ctx), &inferencev2.ServerLiveRequest{})
+		out, err := outgoing(ctx)
+		if err != nil {
+			return false, err
+		}
+		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerLive(out, &inferencev2.ServerLiveRequest{})
 		return resp.GetLive(), c.asked(ctx, err)
 	}
 }
@@ -41,7 +45,11 @@ func (c *Client) ServerReady(ctx context.Context) (bool, error) {
 	case V2:
 		return c.says(ctx, "/v2/health/ready", "ready")
 	default:
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerReady(outgoing(ctx), &inferencev2.ServerReadyRequest{})
+		out, err := outgoing(ctx)
+		if err != nil {
+			return false, err
+		}
+		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerReady(out, &inferencev2.ServerReadyRequest{})
 		return resp.GetReady(), c.asked(ctx, err)
 	}
 }
@@ -58,7 +66,11 @@ func (c *Client) ModelReady(ctx context.Context, model string) bool {
 		_, err := c.send(ctx, http.MethodGet, c.base+"/v2/models/"+url.PathEscape(model)+"/ready", message{})
 		return err == nil
 	default:
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelReady(outgoing(ctx), &inferencev2.ModelReadyRequest{Name: model})
+		out, err := outgoing(ctx)
+		if err != nil {
+			return false
+		}
+		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelReady(out, &inferencev2.ModelReadyRequest{Name: model})
 		return err == nil && resp.GetReady()
 	}
 }
@@ -74,7 +86,7 @@ func (c *Client) asked(ctx context.Context, err error) error {
 	if err == nil || status.Code(err) == codes.Unavailable && ctx.Err() == nil && isNotReady(err) {
 		return nil
 	}
-	return plain(called(ctx, c.conn.Target(), err, 0))
+	return plain(called(ctx, c.conn.Target(), err, nil))
 }
 
 // isNotReady tells a server that says that it is not ready from one that cannot be reached, for which the library has the same code.

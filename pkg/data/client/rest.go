@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
@@ -34,20 +35,23 @@ const (
 
 // web makes the HTTP client: connections are kept, redirects are not followed, and a call has no limit but its context's.
 func (o *Options) web(trust *tls.Config) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSClientConfig:       trust,
-			TLSHandshakeTimeout:   dialTimeout,
-			MaxIdleConns:          maxIdle,
-			MaxIdleConnsPerHost:   maxIdle,
-			IdleConnTimeout:       idleTimeout,
-			DisableCompression:    true,
-			ExpectContinueTimeout: time.Second,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       trust,
+		TLSHandshakeTimeout:   dialTimeout,
+		MaxIdleConns:          maxIdle,
+		MaxIdleConnsPerHost:   maxIdle,
+		IdleConnTimeout:       idleTimeout,
+		DisableCompression:    true,
+		ExpectContinueTimeout: time.Second,
 	}
+	if path := o.socket(); path != "" {
+		t.Proxy = nil
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", path) }
+	}
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // message is one REST request or answer.
@@ -80,16 +84,12 @@ func (c *Client) send(ctx context.Context, method, where string, m message) (mes
 }
 
 func (c *Client) exchange(ctx context.Context, method, where string, m message) (*answer, error) {
-	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(m.body))
+	req, err := http.NewRequestWithContext(ctx, method, c.root+strings.TrimPrefix(where, c.base), bytes.NewReader(m.body))
 	if err != nil {
 		return nil, unusable(where, err)
 	}
-	for name, values := range headerOf(ctx) {
-		if name = http.CanonicalHeaderKey(name); name == "Host" {
-			req.Host = values[0]
-		} else if name != "Content-Length" {
-			req.Header[name] = values
-		}
+	if err := addTo(ctx, req); err != nil {
+		return nil, err
 	}
 	if m.kind != "" {
 		req.Header.Set("Content-Type", m.kind)
@@ -102,6 +102,9 @@ func (c *Client) exchange(ctx context.Context, method, where string, m message) 
 		return nil, unanswered(ctx, where, err)
 	}
 	defer resp.Body.Close()
+	if into := answered(ctx); into != nil {
+		*into = resp.Header
+	}
 	body, err := c.read(resp)
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code says whose mistake an error is and what a client may do about it. Each wire maps it once.
@@ -68,6 +69,8 @@ type Error struct {
 
 	// Status is the HTTP status of another server's answer that is handed on; 0 means Code's.
 	Status int
+	// RetryAfter is when there may be room, or the server may be ready, of TooMany and Unavailable; 0 leaves that to whoever answers.
+	RetryAfter time.Duration
 }
 
 // maxMessage bounds a message: names from a request are quoted in it, and a request may consist of a name.

@@ -20,14 +20,16 @@ import (
 // Predictor is a model written in Go. Predict may be called many times at once. It adds its outputs to out, keeps nothing of in, and
 // answers a caller's mistake with a *protocol.Error of code Invalid; any other error is a 500 whose text only the log has.
 //
-// A Predictor may have more methods: those of Loader, Describer, engine.Explainer, engine.RowWise, Preprocessor, Postprocessor and
-// io.Closer are called where it has them, and V1 of engine.Raw.
+// A Predictor may have more methods: those of Loader, Readier, Describer, engine.Explainer, engine.RowWise, Preprocessor, Postprocessor and
+// io.Closer are called where it has them, and V1 of engine.Raw. A method that panics is answered 500, and the process lives on; a panic in
+// a goroutine of the model's own ends it.
 type Predictor interface {
 	Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error
 }
 
-// Preprocessor is a transformer: what it makes of a request goes to the predictor. It may change in and answer it. A transformer may have
-// the methods of Postprocessor, Loader, Describer, engine.Explainer and io.Closer too.
+// Preprocessor is a transformer: what it makes of a request goes to the predictor. It may change in and answer it, and is called many times
+// at once. A transformer may have the methods of Postprocessor, Loader, Readier, Describer, engine.Explainer and io.Closer too; with Predict
+// it answers itself, and CallPredictor asks the predictor.
 type Preprocessor interface {
 	Preprocess(ctx context.Context, in *tensor.Request) (*tensor.Request, error)
 }
@@ -42,7 +44,13 @@ type Loader interface {
 	Load(ctx context.Context, dir string) error
 }
 
-// Describer tells clients about the model.
+// Readier says whether the model wants requests now. While it does not, they are refused with 503, and the model and the server are not
+// ready. It is asked before every prediction, and answers at once.
+type Readier interface {
+	Ready() bool
+}
+
+// Describer tells clients about the model. It is asked once, after Load.
 type Describer interface {
 	Metadata() engine.Metadata
 }
@@ -52,7 +60,7 @@ type Describer interface {
 //	func main() { os.Exit(serve.Run(mean{})) }
 func Run(model Predictor) (code int) {
 	return Command{About: aboutOf("Serves a model", model), Models: func(ctx context.Context, s Start) ([]Model, error) {
-		m, err := NewModel(model)
+		m, err := newModel(model, s.Predictor, s.Forward)
 		return started(ctx, s, model, m, err)
 	}}.Main(os.Args[1:])
 }
@@ -64,6 +72,17 @@ func RunTransformer(t Preprocessor) (code int) {
 	return Command{About: aboutOf("Transforms requests and hands them to a predictor", t), Models: func(ctx context.Context, s Start) ([]Model, error) {
 		m, err := NewTransformer(t, s.Predictor, s.Forward...)
 		return started(ctx, s, t, m, err)
+	}}.Main(os.Args[1:])
+}
+
+// RunExplainer is Run of an explainer: explanations are its own, made with CallPredictor, and predictions the predictor's, which the flags
+// name:
+//
+//	func main() { os.Exit(serve.RunExplainer(&shap{})) }
+func RunExplainer(e engine.Explainer) (code int) {
+	return Command{About: aboutOf("Explains the predictions of a predictor", e), Models: func(ctx context.Context, s Start) ([]Model, error) {
+		m, err := NewExplainer(e, s.Predictor, s.Forward...)
+		return started(ctx, s, e, m, err)
 	}}.Main(os.Args[1:])
 }
 
@@ -85,15 +104,22 @@ func started(ctx context.Context, s Start, own any, m engine.Model, err error) (
 }
 
 // NewModel makes a model for Server.Add. The error is a method that has the name of one that would be called, and another signature.
-func NewModel(p Predictor) (engine.Model, error) {
+func NewModel(p Predictor) (engine.Model, error) { return newModel(p, nil, nil) }
+
+func newModel(p Predictor, predictor *client.Client, forward []string) (engine.Model, error) {
 	if err := checkMethods(p); err != nil {
 		return nil, err
 	}
-	c := &chain{own: p, predict: p.Predict}
-	c.pre, _ = p.(Preprocessor)
-	c.post, _ = p.(Postprocessor)
-	if m, ok := p.(engine.Model); ok && c.pre == nil && c.post == nil {
-		return m, nil
+	if m, ok := p.(engine.Model); ok && predictor == nil {
+		_, pre := p.(Preprocessor)
+		_, post := p.(Postprocessor)
+		if !pre && !post {
+			return m, nil
+		}
+	}
+	c, err := newChain(p, predictor, forward)
+	if err != nil {
+		return nil, err
 	}
 	if raw, ok := p.(reader); ok {
 		return &rawChain{chain: c, reader: raw}, nil
@@ -102,16 +128,34 @@ func NewModel(p Predictor) (engine.Model, error) {
 }
 
 // NewTransformer makes a model for Server.Add of a transformer. Its caller closes the predictor's client, after the server. forward names
-// headers of requests that go along, besides those of Forwarded.
+// headers of requests that go along, besides those of Forwarded. The error is a wrong method, as of NewModel, or a header that never goes.
 func NewTransformer(t Preprocessor, predictor *client.Client, forward ...string) (engine.Model, error) {
 	if err := checkMethods(t); err != nil {
 		return nil, err
 	}
-	c := &chain{own: t, pre: t, predict: (&upstream{client: predictor, forward: names(forward)}).predict}
-	c.post, _ = t.(Postprocessor)
-	if p, ok := t.(Predictor); ok {
+	return newChain(t, predictor, forward)
+}
+
+// NewExplainer is NewTransformer of an explainer.
+func NewExplainer(e engine.Explainer, predictor *client.Client, forward ...string) (engine.Model, error) {
+	if err := checkMethods(e); err != nil {
+		return nil, err
+	}
+	return newChain(e, predictor, forward)
+}
+
+func newChain(own any, predictor *client.Client, forward []string) (*chain, error) {
+	to, err := newUpstream(predictor, forward)
+	if err != nil {
+		return nil, err
+	}
+	c := &chain{own: own, upstream: to, predict: to.predict}
+	if p, ok := own.(Predictor); ok {
 		c.predict = p.Predict
 	}
+	c.pre, _ = own.(Preprocessor)
+	c.post, _ = own.(Postprocessor)
+	c.explain, _ = own.(engine.Explainer)
 	return c, nil
 }
 
@@ -123,12 +167,12 @@ type reader interface {
 // checkMethods refuses a method that would be passed over because it is not quite what is called.
 func checkMethods(own any) error {
 	if own == nil {
-		return fmt.Errorf("there is no model: expected a value with the method Predict or Preprocess")
+		return fmt.Errorf("there is no model: expected a value with the method Predict, Preprocess or Explain")
 	}
 	t := reflect.TypeOf(own)
 	for _, want := range []reflect.Type{
 		reflect.TypeFor[Predictor](), reflect.TypeFor[Preprocessor](), reflect.TypeFor[Postprocessor](), reflect.TypeFor[Loader](),
-		reflect.TypeFor[Describer](), reflect.TypeFor[engine.Explainer](), reflect.TypeFor[io.Closer](), reflect.TypeFor[reader](),
+		reflect.TypeFor[Readier](), reflect.TypeFor[Describer](), reflect.TypeFor[engine.Explainer](), reflect.TypeFor[io.Closer](), reflect.TypeFor[reader](),
 		reflect.TypeFor[engine.RowWise](),
 	} {
 		method := want.Method(0)
@@ -139,16 +183,31 @@ func checkMethods(own any) error {
 	return nil
 }
 
-// chain is what somebody wrote behind the contract of a model: a model, a transformer before a predictor, or both in one.
+// chain is what somebody wrote behind the contract of a model: a model, a transformer or an explainer before a predictor, or all in one.
 type chain struct {
-	own     any
-	pre     Preprocessor  // nil: requests go on as they came
-	post    Postprocessor // nil: answers do
-	predict func(context.Context, *tensor.Request, *tensor.Response) error
+	own      any
+	upstream *upstream
+	pre      Preprocessor     // nil: requests go on as they came
+	post     Postprocessor    // nil: answers do
+	explain  engine.Explainer // nil: there are no explanations
+	predict  func(context.Context, *tensor.Request, *tensor.Response) error
 }
 
 // Predict implements engine.Model.
 func (c *chain) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
+	return c.run(ctx, in, out, c.predict)
+}
+
+// Explain implements engine.Explainer.
+func (c *chain) Explain(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
+	if c.explain == nil {
+		return errNoExplainer()
+	}
+	return c.run(ctx, in, out, c.explain.Explain)
+}
+
+// run answers a request by the steps that there are, of which middle is the one in the middle.
+func (c *chain) run(ctx context.Context, in *tensor.Request, out *tensor.Response, middle func(context.Context, *tensor.Request, *tensor.Response) error) error {
 	steps := &timing{}
 	if x := exchangeOf(ctx); x != nil {
 		steps = x.timing
@@ -169,10 +228,10 @@ func (c *chain) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 		}
 	}
 	if c.post == nil {
-		return c.predict(ctx, req, out)
+		return middle(ctx, req, out)
 	}
 	answer := &tensor.Response{}
-	if err := c.predict(ctx, req, answer); err != nil {
+	if err := middle(ctx, req, answer); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -197,6 +256,15 @@ func errNoExplainer() error {
 func (c *chain) RowWise() bool {
 	r, ok := c.own.(engine.RowWise)
 	return ok && r.RowWise()
+}
+
+// asks is the predictor that CallPredictor asks.
+func (c *chain) asks() *upstream { return c.upstream }
+
+// Ready implements Readier.
+func (c *chain) Ready() bool {
+	r, ok := c.own.(Readier)
+	return !ok || r.Ready()
 }
 
 // Metadata implements engine.Model.

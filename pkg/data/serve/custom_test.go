@@ -5,6 +5,7 @@ package serve_test
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -370,6 +371,21 @@ func TestMoreMethodsAreCalledWhereTheyAreThere(t *testing.T) {
 	require.Equal(t, "go", newModel(t, echoes{}).Metadata().Platform)
 }
 
+func logFile(t *testing.T) *os.File {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	return log
+}
+
+func logged(t *testing.T, log *os.File) string {
+	t.Helper()
+	text, err := os.ReadFile(log.Name())
+	require.NoError(t, err)
+	return string(text)
+}
+
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -389,10 +405,7 @@ func TestACommandServesModelsOfItsOwn(t *testing.T) {
 		m, err := serve.NewTransformer(doubler{}, s.Predictor, s.Forward...)
 		return []serve.Model{{Name: s.ModelName, Model: m}}, err
 	}}
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	require.NoError(t, err)
-	defer log.Close()
-	c.Stderr = log
+	c.Stderr = logFile(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	port, code := freePort(t), make(chan int, 1)
 	go func() {
@@ -418,27 +431,49 @@ func TestACommandServesModelsOfItsOwn(t *testing.T) {
 }
 
 func TestACommandEndsWhenItsModelsCannotBeMade(t *testing.T) {
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	require.NoError(t, err)
-	defer log.Close()
+	log := logFile(t)
 	c := serve.Command{Name: "mine", Stderr: log, Models: func(context.Context, serve.Start) ([]serve.Model, error) {
 		return nil, errors.New("there is no such table")
 	}}
 	require.Equal(t, 1, c.Run(t.Context(), []string{"--http_port=" + freePort(t), "--enable_grpc=false", "--drain_delay=0s"}))
-	text, err := os.ReadFile(log.Name())
-	require.NoError(t, err)
-	require.Contains(t, string(text), "there is no such table")
+	require.Contains(t, logged(t, log), "there is no such table")
 
 	for args, want := range map[string]string{
 		"--predictor_protocol=v9":              "argument --predictor_protocol: invalid choice",
 		"--predictor_request_retries=-1":       "argument --predictor_request_retries: -1",
 		"--predictor_request_timeout_seconds=": "predictor_request_timeout_seconds",
 		"--enable_predictor_health_check":      "--enable_predictor_health_check needs --predictor_host",
+		"--predictor_forward_headers=a,host":   "argument --predictor_forward_headers: Host is never forwarded",
 	} {
 		require.NoError(t, log.Truncate(0))
 		require.Equal(t, 2, c.Run(t.Context(), []string{args}), args)
-		text, err = os.ReadFile(log.Name())
-		require.NoError(t, err)
-		require.Contains(t, string(text), want)
+		require.Contains(t, logged(t, log), want)
+	}
+}
+
+// X-06.
+func TestThePredictorIsCalledOverTLS(t *testing.T) {
+	predictor := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"predictions":[1]}`)
+	}))
+	defer predictor.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: predictor.Certificate().Raw}), 0o600))
+	for variable, value := range map[string]string{"REQUESTS_CA_BUNDLE": file, "CURL_CA_BUNDLE": file, "": ""} {
+		c := serve.Command{Name: "mine", Stderr: logFile(t), Getenv: func(name string) string {
+			if name == variable {
+				return value
+			}
+			return ""
+		}, Models: func(ctx context.Context, s serve.Start) ([]serve.Model, error) {
+			err := s.Predictor.Predict(ctx, &tensor.Request{Model: "m"}, &tensor.Response{})
+			require.Equal(t, variable == "", err != nil, "%s: %v", variable, err)
+			return nil, errors.New("seen")
+		}}
+		code := c.Run(t.Context(), []string{
+			"--http_port=" + freePort(t), "--enable_grpc=false", "--drain_delay=0s", "--predictor_use_ssl=true",
+			"--predictor_host=" + strings.TrimPrefix(predictor.URL, "https://"),
+		})
+		require.Equal(t, 1, code)
 	}
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 )
 
-// Headers with which an HTTP client tells how long it waits for the answer, in the order in which they are looked at.
+// Headers with which an HTTP client tells how long it waits for the answer, in the order in which they are looked at after
+// protocol.HeaderTimeout.
 const (
-	// headerTimeout is a number of seconds, or a number with a unit: 2, 0.5, 250ms, 1m.
-	headerTimeout = "X-Request-Timeout"
 	// headerGRPCTimeout is gRPC's own form, up to eight digits and a unit of one letter: 250m, 2S.
 	headerGRPCTimeout = "Grpc-Timeout"
 	// headerEnvoyTimeout is set by Envoy, and so by gateways made of it: milliseconds.
@@ -37,7 +36,7 @@ func withDeadline(r *http.Request, to route) (with *http.Request, done context.C
 		read func(string) (time.Duration, bool)
 		want string
 	}{
-		{headerTimeout, readTimeout, "a number of seconds such as 0.5, or with a unit such as 500ms"},
+		{protocol.HeaderTimeout, readTimeout, "a number of seconds such as 0.5, or with a unit such as 500ms"},
 		{headerGRPCTimeout, readGRPCTimeout, "up to eight digits and one of H, M, S, m, u, n"},
 		{headerEnvoyTimeout, readMilliseconds, "a number of milliseconds"},
 	} {

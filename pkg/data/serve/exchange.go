@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
 // exchange is what a model written in Go may see of the request besides its tensors. Models of engines see nothing, and their requests
@@ -20,6 +21,9 @@ type exchange struct {
 	request, response http.Header
 	call              bool // over gRPC: request is made of the metadata when somebody asks
 	timing            *timing
+	model             string      // its name
+	upstream          *upstream   // the predictor of the model that answers; nil where none is known
+	predictor         http.Header // of the predictor's last answer
 }
 
 type exchangeKey struct{}
@@ -30,6 +34,10 @@ func exchanged(ctx context.Context, m *repository.Loaded, x exchange) context.Co
 		return ctx
 	}
 	kept := x // only here, so that x of an engine's request costs nothing
+	kept.model = m.Name
+	if c, ok := m.Model.(interface{ asks() *upstream }); ok {
+		kept.upstream = c.asks()
+	}
 	return context.WithValue(ctx, exchangeKey{}, &kept)
 }
 
@@ -63,6 +71,27 @@ func RequestHeader(ctx context.Context) http.Header {
 		}
 	}
 	return x.request
+}
+
+// PredictorHeader is the header of what the predictor answered last to this request, or the metadata of a gRPC call. It is empty before.
+// It must not be changed.
+func PredictorHeader(ctx context.Context) http.Header {
+	if x := exchangeOf(ctx); x != nil && x.predictor != nil {
+		return x.predictor
+	}
+	return http.Header{}
+}
+
+// CallPredictor asks the predictor that the flags of the program name, with the headers and the deadline of the request that is being
+// answered; ctx is that of Preprocess, Predict, Postprocess or Explain. in.Model is the model's own name where it is empty. The outputs are
+// added to out, and the errors are the predictor's: see client.Client.Predict. Without a predictor it is a *protocol.Error of code
+// Unsupported.
+func CallPredictor(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
+	x := exchangeOf(ctx)
+	if x == nil || x.upstream == nil {
+		return errNoPredictor()
+	}
+	return x.upstream.predict(ctx, in, out)
 }
 
 // SetResponseHeader sets a header of the answer, or metadata of a gRPC call's. The length and the type of the body are the server's own.

@@ -15,11 +15,10 @@ import (
 
 // explainerOf is the model's explainer; nil when it has none.
 func explainerOf(m *repository.Loaded) engine.Explainer {
-	own := any(m.Model)
-	if c, ok := own.(*chain); ok {
-		own = c.own
+	if c, ok := m.Model.(*chain); ok && c.explain == nil {
+		return nil
 	}
-	e, _ := own.(engine.Explainer)
+	e, _ := m.Model.(engine.Explainer)
 	return e
 }
 
@@ -54,6 +53,9 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 	ctx := exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: &t})
 	l := m.Attached.(*lane)
 	t.decoded = time.Now()
+	if err := willing(m); err != nil {
+		return s.refuse(w, m, err)
+	}
 	if err := l.enter(ctx); err != nil {
 		return s.refuse(w, m, err)
 	}
@@ -63,10 +65,15 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 		defer func() { // a model that panics leaves its place, too
 			took := time.Since(began)
 			l.leave(took)
-			s.metrics.explain.WithLabelValues(m.Name).Observe(took.Seconds())
+			l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
+			s.metrics.explain.WithLabelValues(m.Name).Observe((took - t.own - t.ownAfter).Seconds())
 		}()
 		err = e.Explain(ctx, req, &sc.resp)
 	}()
+	t.predicted = time.Now()
+	if err != nil && ctx.Err() != nil {
+		err = gaveUp(err, "during the explanation")
+	}
 	if err != nil {
 		return s.refuse(w, m, err)
 	}
@@ -74,6 +81,7 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 		return s.refuse(w, m, err)
 	}
 	s.writeV1(w, m.Name, &event, sc.out)
+	l.postprocess.Observe((time.Since(t.predicted) + t.ownAfter).Seconds())
 	s.giveBack(m, sc)
 	return http.StatusOK
 }

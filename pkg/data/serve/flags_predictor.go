@@ -4,6 +4,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func predictorFlagNames() []string {
 }
 
 func (p *predictorFlags) bindFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&p.host, handoff.FlagPredictorHost, "", "the predictor that a transformer calls: host or host:port")
+	fs.StringVar(&p.host, handoff.FlagPredictorHost, "", "the predictor that a transformer calls: host, host:port, or unix:///path of a socket")
 	fs.StringVar(&p.protocol, handoff.FlagPredictorProtocol, string(client.V1), "what the predictor speaks: v1, v2 or grpc-v2")
 	fs.Var(&p.useSSL, handoff.FlagPredictorUseSSL, "call the predictor over TLS")
 	fs.IntVar(&p.seconds, handoff.FlagPredictorTimeout, handoff.DefaultPredictorTimeout, "seconds that a call to the predictor may take, with its retries; 0: no limit")
@@ -63,6 +64,9 @@ func (p *predictorFlags) validate() error {
 	case p.check && p.host == "":
 		return fmt.Errorf("--%s needs --%s", handoff.FlagPredictorHealthCheck, handoff.FlagPredictorHost)
 	}
+	if _, err := names(p.forward); err != nil {
+		return fmt.Errorf("argument --%s: %w", flagPredictorForward, err)
+	}
 	return nil
 }
 
@@ -73,13 +77,11 @@ func (p *predictorFlags) open(getenv func(string) string) (err error) {
 	}
 	o := client.Options{
 		URL: p.host, Protocol: client.Protocol(p.protocol), Binary: bool(p.binary), Retries: p.retries,
-		Timeout: time.Duration(p.seconds) * time.Second, CAFile: getenv(handoff.EnvRequestsCABundle),
+		Timeout: time.Duration(p.seconds) * time.Second,
+		CAFile:  cmp.Or(getenv(handoff.EnvRequestsCABundle), getenv(handoff.EnvCurlCABundle)),
 	}
 	if o.Timeout == 0 {
 		o.Timeout = -1
-	}
-	if o.CAFile == "" {
-		o.CAFile = getenv(handoff.EnvCurlCABundle)
 	}
 	if !strings.Contains(o.URL, "://") {
 		scheme := "http://"

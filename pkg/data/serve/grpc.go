@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
@@ -50,7 +51,7 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 // RegisterGRPC adds the inference, the health and the reflection service.
 func (s *Server) RegisterGRPC(to *grpc.Server) {
 	to.RegisterService(s.guard(inferencev2.GRPCInferenceService_ServiceDesc), &service{server: s})
-	to.RegisterService(s.guard(grpc_health_v1.Health_ServiceDesc), s.health)
+	to.RegisterService(s.guard(grpc_health_v1.Health_ServiceDesc), &healthService{Server: s.health, server: s})
 	reflection.Register(to)
 }
 
@@ -118,6 +119,23 @@ func (s *Server) tellHealth() {
 	s.health.SetServingStatus(inferencev2.GRPCInferenceService_ServiceDesc.ServiceName, state)
 }
 
+// healthService is the health service, which asks on a Check what cannot tell by itself that it changed: a predictor, or a model with a
+// readiness of its own.
+type healthService struct {
+	*health.Server
+
+	server *Server
+}
+
+// Check implements grpc_health_v1.HealthServer.
+func (h *healthService) Check(ctx context.Context, in *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	resp, err := h.Server.Check(ctx, in)
+	if err == nil && resp.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING && h.server.readyNow(ctx) != nil {
+		resp.Status = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	}
+	return resp, err
+}
+
 // service is the gRPC face of a Server.
 type service struct {
 	inferencev2.UnimplementedGRPCInferenceServiceServer
@@ -127,9 +145,9 @@ type service struct {
 
 func (g *service) refuse(ctx context.Context, m *repository.Loaded, err error) error {
 	e := v2.Status(err)
-	switch {
-	case protocol.From(err).Code == protocol.TooMany:
-		seconds := retryAfter(m)
+	switch known := protocol.From(err); {
+	case known.Code == protocol.TooMany, known.Code == protocol.Unavailable && known.RetryAfter > 0:
+		seconds := retryAfter(m, err)
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("retry-after", strconv.Itoa(seconds)))
 		e = retryIn(e, time.Duration(seconds)*time.Second)
 	case e.Code() == codes.Internal:
@@ -162,7 +180,7 @@ func (g *service) ModelReady(ctx context.Context, in *inferencev2.ModelReadyRequ
 	if err != nil {
 		return nil, g.refuse(ctx, nil, err)
 	}
-	ready := entry.State == repository.Ready && g.server.dependencyReady(ctx, in.GetName()) == nil
+	ready := entry.State == repository.Ready && g.server.dependencyReady(ctx, in.GetName(), g.version(in.GetName(), in.GetVersion())) == nil
 	return &inferencev2.ModelReadyResponse{Ready: ready}, nil
 }
 

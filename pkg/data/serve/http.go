@@ -169,10 +169,12 @@ func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) 
 		err = v2.Plain(err)
 	}
 	body, status := v2.AppendError(nil, err)
-	switch status {
-	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(m)))
-	case http.StatusInternalServerError:
+	switch {
+	case status == http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(m, err)))
+	case status == http.StatusServiceUnavailable && protocol.From(err).RetryAfter > 0:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(m, err)))
+	case status == http.StatusInternalServerError:
 		s.log.Error("a prediction failed", zap.NamedError("cause", errors.Unwrap(protocol.From(err))), zap.Error(err))
 	}
 	return writeJSON(w, status, body)
@@ -333,7 +335,7 @@ func (s *Server) modelReady(ctx context.Context, name, version string) error {
 	if _, err := s.models.Metadata(name, s.pin(name, version)); err != nil {
 		return err
 	}
-	return s.dependencyReady(ctx, name)
+	return s.dependencyReady(ctx, name, s.pin(name, version))
 }
 
 func serverMetadata() v2.ServerMetadata {

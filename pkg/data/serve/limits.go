@@ -80,8 +80,12 @@ func gaveUp(err error, when string) error {
 	}
 }
 
-// retryAfter is the number of seconds after which a refused client may find room; m is nil where no model was asked yet.
-func retryAfter(m *repository.Loaded) int {
+// retryAfter is the number of seconds after which a refused client may find room: as the error says, which may be a predictor's, or else
+// by the model's queue. m is nil where no model was asked yet.
+func retryAfter(m *repository.Loaded, err error) int {
+	if asked := protocol.From(err).RetryAfter; asked > 0 {
+		return int((asked + time.Second - 1) / time.Second)
+	}
 	if m == nil {
 		return 1
 	}

@@ -83,6 +83,9 @@ func (s *Server) predict(ctx context.Context, m *repository.Loaded, req *tensor.
 	req.Model, req.Version = m.Name, m.Version
 	l := m.Attached.(*lane)
 	t.decoded = time.Now()
+	if err := willing(m); err != nil {
+		return err
+	}
 	if err := l.enter(ctx); err != nil {
 		l.preprocess.Observe(t.decoded.Sub(t.began).Seconds())
 		return err

@@ -40,6 +40,9 @@ func (s *Server) v1Raw(w http.ResponseWriter, r *http.Request, m *repository.Loa
 	l := m.Attached.(*lane)
 	t.decoded = time.Now()
 	l.preprocess.Observe(t.decoded.Sub(t.began).Seconds())
+	if err := willing(m); err != nil {
+		return s.refuse(w, m, err)
+	}
 	if err := l.enter(ctx); err != nil {
 		return s.refuse(w, m, err)
 	}

@@ -4,14 +4,18 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/kserve-go/kserve-go/pkg/data/client"
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
@@ -24,15 +28,21 @@ func Forwarded() []string {
 	}
 }
 
-// names are the headers that go along.
-func names(more []string) []string {
+// names are the headers that go along. The error is a name of more that can never go.
+func names(more []string) ([]string, error) {
 	all := Forwarded()
 	for _, name := range more {
-		if name = http.CanonicalHeaderKey(name); !slices.Contains(all, name) {
+		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+		switch {
+		case name == "" || strings.ContainsAny(name, " \t:;=\"'"):
+			return nil, fmt.Errorf("%q is no name of a header", name)
+		case client.OwnHeader(name):
+			return nil, fmt.Errorf("%s is never forwarded: it belongs to one connection or one body", name)
+		case !slices.Contains(all, name):
 			all = append(all, name)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // upstream is a transformer's predictor.
@@ -41,13 +51,29 @@ type upstream struct {
 	forward []string
 }
 
+func newUpstream(to *client.Client, forward []string) (*upstream, error) {
+	all, err := names(forward)
+	if err != nil {
+		return nil, err
+	}
+	return &upstream{client: to, forward: all}, nil
+}
+
+func errNoPredictor() error {
+	return protocol.Errorf(protocol.Unsupported, "Could not find predictor_host.")
+}
+
 func (u *upstream) predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
 	if u.client == nil {
-		return protocol.Errorf(protocol.Unsupported, "Could not find predictor_host.")
+		return errNoPredictor()
 	}
 	// A version is the transformer's own: its predictor has others.
 	req := *in
 	req.Version = ""
+	if x := exchangeOf(ctx); x != nil {
+		req.Model = cmp.Or(req.Model, x.model)
+		ctx = client.WithAnswerHeader(ctx, &x.predictor)
+	}
 	return u.client.Predict(client.WithHeader(ctx, u.header(ctx)), &req, out)
 }
 
@@ -75,6 +101,11 @@ func (s *Server) readyNow(ctx context.Context) error {
 	if !s.Ready() {
 		return errNotReady()
 	}
+	for _, name := range s.models.Names() {
+		if err := s.willing(name, ""); err != nil {
+			return err
+		}
+	}
 	if s.opts.Dependency == nil {
 		return nil
 	}
@@ -91,8 +122,32 @@ func (s *Server) readyNow(ctx context.Context) error {
 
 func errNotReady() error { return protocol.Errorf(protocol.Unavailable, "Server is not ready.") }
 
-// dependencyReady is nil when the predictor's model is ready too.
-func (s *Server) dependencyReady(ctx context.Context, model string) error {
+// willing is nil unless the model is one in Go that says that it is not ready.
+func willing(m *repository.Loaded) error {
+	if !m.Custom {
+		return nil
+	}
+	if r, ok := m.Model.(Readier); ok && !r.Ready() {
+		return protocol.Errorf(protocol.Unavailable, "Model with name %s is not ready.", m.Name)
+	}
+	return nil
+}
+
+// willing asks a model that is in memory; others have nothing to say.
+func (s *Server) willing(name, version string) error {
+	m := s.models.Resident(name, version)
+	if m == nil {
+		return nil
+	}
+	defer m.Release()
+	return willing(m)
+}
+
+// dependencyReady is nil when the model says so itself, and the predictor's model is ready too.
+func (s *Server) dependencyReady(ctx context.Context, model, version string) error {
+	if err := s.willing(model, version); err != nil {
+		return err
+	}
 	if s.opts.Dependency == nil || s.opts.Dependency.ModelReady(ctx, model) {
 		return nil
 	}

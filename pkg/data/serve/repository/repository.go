@@ -218,6 +218,15 @@ func (r *Repository) Metadata(name, version string) (engine.Metadata, error) {
 	return *s.meta, nil
 }
 
+// Resident lends a model that is in memory to whoever only asks about it; the caller releases it. It is nil where there is none.
+func (r *Repository) Resident(name, version string) *Loaded {
+	s, err := r.current.Load().find(name, version)
+	if err != nil || s.loaded == nil || !s.loaded.acquire() {
+		return nil
+	}
+	return s.loaded
+}
+
 // Acquire is AcquireContext of a request without end.
 func (r *Repository) Acquire(name, version string) (*Loaded, error) {
 	return r.AcquireContext(context.Background(), name, version)
