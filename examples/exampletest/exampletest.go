@@ -8,7 +8,6 @@
 package exampletest
 
 import (
-	"context"
 	"net"
 	"net/http/httptest"
 	"testing"
@@ -18,12 +17,13 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/data/client"
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 )
 
 // Server is a running server.
 type Server struct {
 	URL      string // of REST
-	GRPCHost string
+	GRPCHost string // host:port
 }
 
 // Start serves for the time of a test.
@@ -65,19 +65,25 @@ func (s Server) Client(t *testing.T, p client.Protocol) *client.Client {
 	return c
 }
 
-// Transformer serves t as model m before a predictor, which it calls over p.
+// Transformer serves own as model m before a predictor, which it calls over p. dir is its model directory.
 func Transformer(t *testing.T, own serve.Preprocessor, dir string, predictor Server, p client.Protocol) Server {
 	t.Helper()
+	if l, ok := own.(serve.Loader); ok {
+		require.NoError(t, l.Load(t.Context(), dir))
+	}
 	to := predictor.Client(t, p)
-	return Start(t, serve.Options{Dependency: to, Load: func(ctx context.Context) ([]serve.Model, error) {
-		if l, ok := own.(serve.Loader); ok {
-			if err := l.Load(ctx, dir); err != nil {
-				return nil, err
-			}
-		}
-		m, err := serve.NewTransformer(own, to)
-		return []serve.Model{{Name: "m", Model: m}}, err
-	}})
+	m, err := serve.NewTransformer(own, to)
+	require.NoError(t, err)
+	return Start(t, serve.Options{Dependency: to, Models: []serve.Model{{Name: "m", Model: m}}})
+}
+
+// Explainer serves own as model m before a predictor, which it calls over p.
+func Explainer(t *testing.T, own engine.Explainer, predictor Server, p client.Protocol) Server {
+	t.Helper()
+	to := predictor.Client(t, p)
+	m, err := serve.NewExplainer(own, to)
+	require.NoError(t, err)
+	return Start(t, serve.Options{Dependency: to, Models: []serve.Model{{Name: "m", Model: m}}})
 }
 
 // Protocols are all that a client speaks.

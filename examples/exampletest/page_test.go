@@ -27,7 +27,7 @@ func TestThePageShowsTheExamples(t *testing.T) {
 		code += string(text)
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	require.Len(t, blocks, 3)
+	require.Len(t, blocks, 5)
 	for _, block := range blocks {
 		for part := range strings.SplitSeq(block[1], "\n\n") {
 			require.Contains(t, code, strings.TrimSpace(part))

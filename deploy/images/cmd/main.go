@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command cmd writes an OCI image layout for each binary and prints a table of them: go run ./deploy/images/cmd -bin bin -out bin/images.
+// A program of anybody's own needs a title: go run ./deploy/images/cmd -title "Mean of rows" mean.
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -26,6 +28,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "bin/images", "folder that gets a folder for each image")
 	flag.StringVar(&o.prefix, "prefix", "kserve-go", "first part of every image's name")
 	flag.StringVar(&o.tag, "tag", "latest", "tag of every image")
+	flag.StringVar(&o.title, "title", "", "what the images are of, for programs that are none of this project's")
 	flag.StringVar(&o.version, "version", "dev", "version that the labels tell")
 	flag.StringVar(&o.revision, "revision", "", "commit that the labels tell")
 	flag.Float64Var(&o.most, "max", 30, "megabytes that a pull of an image may transfer; larger is an error")
@@ -37,8 +40,8 @@ func main() {
 }
 
 type options struct {
-	bin, out, prefix, tag, version, revision string
-	most                                     float64
+	bin, out, prefix, tag, title, version, revision string
+	most                                            float64
 }
 
 // titles names every binary that is deployed, and says what it is.
@@ -57,9 +60,9 @@ func run(o options, names []string) error {
 	var group errgroup.Group
 	for i, name := range names {
 		group.Go(func() error {
-			title, ok := titles()[name]
-			if !ok {
-				return fmt.Errorf("%s is not a binary that is deployed", name)
+			title := cmp.Or(titles()[name], o.title)
+			if title == "" {
+				return fmt.Errorf("%s is not a binary of this project: say with -title what it is", name)
 			}
 			image, err := images.Build(images.Options{
 				Name: name, Binary: filepath.Join(o.bin, name), Title: title, Version: o.version, Revision: o.revision,

@@ -44,6 +44,16 @@ func (r *Request) Reset() {
 	*r = Request{Inputs: r.Inputs[:0], Outputs: r.Outputs[:0], free: r.free}
 }
 
+// Input is the input, or the column of a frame, with this name; nil where there is none.
+func (r *Request) Input(name string) *Tensor {
+	for _, t := range r.Inputs {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 // Add appends an input and returns it; its contents are those of its last use until the caller calls Reset or SetRaw on it.
 func (r *Request) Add() *Tensor {
 	var t *Tensor
