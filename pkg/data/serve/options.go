@@ -1,15 +1,6 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serve is the model server: it mounts V1, V2 and gRPC on one predict path, with limits, metrics and a clean end.
-//
-// A process of its own calls Run; a program that has servers of its own mounts Handler and RegisterGRPC. Models come from
-// directories, or are Go values: anything that satisfies engine.Model, given to Add as Model.Model, gets the whole server. Such a
-// model's contract is engine.Model's: Predict may be called many times at once, keeps nothing of its input, and answers a caller's
-// mistake with a *protocol.Error of code Invalid.
-//
-// Called by: cmd/model-server, cli/run.
-// Next: data/protocol, which reads requests; data/serve/repository, which has the models.
 package serve
 
 import (

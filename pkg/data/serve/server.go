@@ -1,6 +1,15 @@
 // Copyright 2026 The kserve-go Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package serve is the model server: it mounts V1, V2 and gRPC on one predict path, with limits, metrics and a clean end. It is the Go SDK
+// too: Run, RunTransformer and RunExplainer make a whole server of one type.
+//
+// A process of its own calls one of these, or Command; a program that has servers of its own mounts Handler and RegisterGRPC of a Server.
+// Models come from directories, or are Go values: NewModel, NewTransformer and NewExplainer make what Server.Add takes of them, and anything
+// that satisfies engine.Model is taken as it is.
+//
+// Called by: cmd/model-server, cli/run, examples/….
+// Next: data/protocol, which reads requests; data/serve/repository, which has the models.
 package serve
 
 import (
