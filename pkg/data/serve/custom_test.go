@@ -444,9 +444,11 @@ func TestACommandEndsWhenItsModelsCannotBeMade(t *testing.T) {
 		"--predictor_request_timeout_seconds=": "predictor_request_timeout_seconds",
 		"--enable_predictor_health_check":      "--enable_predictor_health_check needs --predictor_host",
 		"--predictor_forward_headers=a,host":   "argument --predictor_forward_headers: Host is never forwarded",
+
+		"--predictor_use_ssl=true --predictor_host=unix:///s": "argument --predictor_host: unix:// is not encrypted",
 	} {
 		require.NoError(t, log.Truncate(0))
-		require.Equal(t, 2, c.Run(t.Context(), []string{args}), args)
+		require.Equal(t, 2, c.Run(t.Context(), strings.Fields(args)), args)
 		require.Contains(t, logged(t, log), want)
 	}
 }

@@ -64,6 +64,9 @@ func (p *predictorFlags) validate() error {
 	case p.check && p.host == "":
 		return fmt.Errorf("--%s needs --%s", handoff.FlagPredictorHealthCheck, handoff.FlagPredictorHost)
 	}
+	if scheme, _, ok := strings.Cut(p.host, "://"); ok && bool(p.useSSL) && scheme != "https" {
+		return fmt.Errorf("argument --%s: %s:// is not encrypted, and --%s asks for TLS: leave one of them out", handoff.FlagPredictorHost, scheme, handoff.FlagPredictorUseSSL)
+	}
 	if _, err := names(p.forward); err != nil {
 		return fmt.Errorf("argument --%s: %w", flagPredictorForward, err)
 	}
