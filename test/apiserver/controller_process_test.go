@@ -133,7 +133,7 @@ func TestAMissingKindIsNamedAndPickedUpWhenItAppears(t *testing.T) {
 		"apiVersion": saved.GetAPIVersion(), "kind": saved.GetKind(),
 		"metadata": map[string]any{"name": saved.GetName()}, "spec": saved.Object["spec"],
 	}}
-	t.Cleanup(func() { _ = client.IgnoreAlreadyExists(w.Client.Create(context.Background(), fresh.DeepCopy())) })
+	t.Cleanup(func() { require.NoError(t, w.Define(context.Background(), fresh)) }) // others use the kind
 	require.NoError(t, w.Client.Delete(t.Context(), saved.DeepCopy()))
 	require.NoError(t, w.Controller.WaitLogged(t.Context(), `"scaledobjects.keda.sh"`, `"present":false`))
 	w.apply(sklearn("m", "s3://models/iris", "serving.kserve.io/autoscalerClass: keda") + "    autoScaling: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}\n")
@@ -144,7 +144,7 @@ func TestAMissingKindIsNamedAndPickedUpWhenItAppears(t *testing.T) {
 	w.change(w.service("other"), `{"spec":{"predictor":{"model":{"storageUri":"s3://models/v2"}}}}`)
 	w.ready("other")
 
-	require.NoError(t, w.Client.Create(t.Context(), fresh.DeepCopy()))
+	require.NoError(t, w.Define(t.Context(), fresh))
 	so := &unstructured.Unstructured{}
 	so.SetAPIVersion("keda.sh/v1alpha1")
 	so.SetKind("ScaledObject")

@@ -156,11 +156,14 @@ func (w *world) reach(step, want string) {
 	w.t.Fatalf("%s does not come to what it is without faults:\n%s", step, cmp.Diff(strings.Split(want, "\n"), strings.Split(last, "\n")))
 }
 
-// TestEveryLifeEndsTheSameWhateverBreaks lives the same life in one namespace after the other, the first undisturbed.
-func TestEveryLifeEndsTheSameWhateverBreaks(t *testing.T) {
-	w := newWorld(t)
-	w.withSetting("ingress", "enableGatewayApi", true)
-	p := overWire(t, w)
+var theCalm map[string]string // one undisturbed life for the tests that compare with it
+
+// undisturbed is what a namespace looks like after each step of a life that nothing breaks. It needs the Gateway API.
+func undisturbed(w *world) map[string]string {
+	w.t.Helper()
+	if theCalm != nil {
+		return theCalm
+	}
 	calm := map[string]string{}
 	for _, s := range life() {
 		s.do(w)
@@ -173,11 +176,21 @@ func TestEveryLifeEndsTheSameWhateverBreaks(t *testing.T) {
 		if s.name == "update" || s.name == "canary" || s.name == "promote" {
 			wait = 3 * quiet // what routes led to goes seconds after they have led elsewhere
 		}
-		require.NoError(t, w.Settle(t.Context(), w.ns, wait, 2*time.Minute))
+		require.NoError(w.t, w.Settle(w.t.Context(), w.ns, wait, 2*time.Minute))
 		var err error
-		calm[s.name], err = w.picture(t.Context())
-		require.NoError(t, err)
+		calm[s.name], err = w.picture(w.t.Context())
+		require.NoError(w.t, err)
 	}
+	theCalm = calm
+	return calm
+}
+
+// TestEveryLifeEndsTheSameWhateverBreaks lives the same life in one namespace after the other, the first undisturbed.
+func TestEveryLifeEndsTheSameWhateverBreaks(t *testing.T) {
+	w := newWorld(t)
+	w.withSetting("ingress", "enableGatewayApi", true)
+	calm := undisturbed(w)
+	p := overWire(t, w)
 	kinds := map[string]faults.Fault{
 		"conflicts":   faults.Refuse(http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified; please apply your changes to the latest version and try again"),
 		"busy":        faults.RefuseFor(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests, please try again later", 1),

@@ -6,6 +6,9 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +20,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/kserve-go/kserve-go/pkg/testkit/cluster"
+	"github.com/kserve-go/kserve-go/pkg/testkit/cluster/faults"
 )
 
 // leads are the Services that a route sends requests to.
@@ -137,4 +143,85 @@ func TestAControllerThatIsKilledInAPromotionLeavesNothing(t *testing.T) {
 			require.NoError(t, end())
 		})
 	}
+}
+
+// mortal is a controller process that is killed each time a write of its has reached the API server, before it has the answer, and is started
+// again at once.
+type mortal struct {
+	*cluster.Process
+	t      *testing.T
+	killed chan string
+	end    context.CancelFunc
+	over   chan struct{}
+	deaths []string
+}
+
+func (w *world) mortal() *mortal {
+	w.t.Helper()
+	t, ok := w.t.(*testing.T)
+	require.True(w.t, ok)
+	wire, err := faults.New(w.Admin, seed)
+	require.NoError(t, err)
+	t.Cleanup(wire.Close)
+	config, err := w.As(t.Context(), cluster.ControllerAccount)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, cluster.WriteKubeconfig(path, wire.Over(config), cluster.ControllerAccount))
+	process, err := w.Another(t.Context(), "mortal", path)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &mortal{Process: process, t: t, killed: make(chan string, 100), end: cancel, over: make(chan struct{})}
+	wire.Break(faults.Rule{
+		Namespace: w.ns, Verbs: []string{"create", "update", "patch", "delete"},
+		Resources: []string{"deployments", "services", "horizontalpodautoscalers", "httproutes", "inferenceservices", "inferenceservices/status"},
+		Fault: func(_ http.ResponseWriter, r *http.Request, forward http.Handler) {
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+			_ = m.Kill() // it is gone either way, and started again below
+			m.killed <- r.Method + " " + r.URL.Path
+			panic(http.ErrAbortHandler)
+		},
+	})
+	require.NoError(t, m.Launch())
+	go m.live(ctx)
+	t.Cleanup(m.stop)
+	return m
+}
+
+func (m *mortal) live(ctx context.Context) {
+	defer close(m.over)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case last := <-m.killed:
+			m.deaths = append(m.deaths, last)
+			if err := m.Launch(); err != nil {
+				m.t.Errorf("start it again: %v", err)
+				return
+			}
+		}
+	}
+}
+
+func (m *mortal) stop() {
+	m.end()
+	<-m.over
+	_ = m.Kill() // it may be gone
+}
+
+func TestAControllerThatDiesAtEachOfItsWritesComesToTheSameEnd(t *testing.T) {
+	w := newWorld(t)
+	w.withSetting("ingress", "enableGatewayApi", true)
+	calm := undisturbed(w)
+	w = newWorld(t)
+	require.NoError(t, w.Controller.Stop())
+	t.Cleanup(func() { require.NoError(t, w.Controller.Start(context.Background())) })
+	m := w.mortal()
+	for _, s := range life() {
+		s.do(w)
+		w.reach(s.name, calm[s.name])
+	}
+	m.stop()
+	t.Logf("%d deaths:\n%s", len(m.deaths), strings.Join(m.deaths, "\n"))
+	require.Greater(t, len(m.deaths), 20, "every object is written once, and so are their ends")
 }

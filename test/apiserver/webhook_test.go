@@ -27,6 +27,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/admit"
 	"github.com/kserve-go/kserve-go/pkg/testkit/cluster"
@@ -346,4 +347,20 @@ func TestAReplicaThatStopsAnswersWhatItTook(t *testing.T) {
 	require.NoError(t, ask(), "a replica that is not ready still answers for a while")
 	stopped.Wait()
 	require.Error(t, ask())
+}
+
+// TestADeletionDoesNotWaitForTheWebhook is of a cluster whose webhook is away, which is what an installation is left as that was taken away in the wrong
+// order. All tests share the webhook: this one does not run in parallel.
+func TestADeletionDoesNotWaitForTheWebhook(t *testing.T) {
+	w := newWorld(t)
+	w.apply(sklearn("m", "s3://models/iris"))
+	w.ready("m")
+	require.NoError(t, w.Webhook.Stop())
+	t.Cleanup(func() { require.NoError(t, w.Webhook.Start(context.Background())) })
+	err := w.Client.Patch(t.Context(), w.service("m"), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)))
+	require.ErrorContains(t, err, "failed calling webhook", "the webhook is away")
+	w.available("m-predictor", 0)
+	w.says("m", serving.ConditionReady, "MinimumReplicasUnavailable") // a status is written all the same
+	require.NoError(t, w.Client.Delete(t.Context(), w.service("m")))
+	gone(w, "m", &servingv1beta1.InferenceService{})
 }

@@ -52,6 +52,9 @@ func TestNoDeletionAsksAWebhook(t *testing.T) {
 		}
 		require.Equal(t, policy, *w.FailurePolicy, path)
 		require.LessOrEqual(t, *w.TimeoutSeconds, int32(10), path)
+		if path != PathPods { // of those only the creation is looked at
+			require.Equal(t, []admissionregistrationv1.MatchCondition{{Name: "lives", Expression: "!has(object.metadata.deletionTimestamp)"}}, w.MatchConditions, "%s: a finalizer can go while nobody answers", path)
+		}
 	}
 }
 

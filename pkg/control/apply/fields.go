@@ -25,7 +25,7 @@ func KeepOwn(u *unstructured.Unstructured) {
 	}
 	own := map[string]any{"manager": FieldManager, "operation": string(metav1.ManagedFieldsOperationApply), "fieldsV1": text}
 	if at, ok := entry["time"].(string); ok {
-		own["time"] = at // control/observe reads it
+		own["time"] = at // plan.WrittenAt reads it
 	}
 	metadata["managedFields"] = []any{own}
 }

@@ -27,7 +27,8 @@ const (
 	settleLimit = 30 * time.Second
 )
 
-// settling remembers since when what is no longer wanted is not led to any more. Losing it costs no more than the wait.
+// settling remembers since when what is no longer wanted is not led to any more. Where a new process has lost it, the time at which a route was
+// written last stands in for it.
 type settling struct {
 	mu    sync.Mutex
 	since map[string]map[key]time.Time
@@ -101,10 +102,11 @@ func (p *pass) stillUsed(leftovers []plan.Object) (ways, rest time.Duration) {
 		return 0, 0
 	}
 	led, accepted := p.ledTo(), p.accepted()
+	lately := p.changedLately(accepted)
 	for _, o := range leftovers {
 		k := keyOf(o)
 		isLed := led[o.GetName()] && isServing(o)
-		if !isLed && !isWay(o) && !p.settling.known(owner, k) {
+		if maybe := lately && isServing(o); !isLed && !maybe && !isWay(o) && !p.settling.known(owner, k) {
 			continue
 		}
 		past := now.Sub(p.settling.at(owner, k, now, isLed))
@@ -156,6 +158,22 @@ func (p *pass) accepted() bool {
 		u, isRoute := there[keyOf(o)].(*unstructured.Unstructured)
 		return isWay(o) && (there[keyOf(o)] == nil || isRoute && !isAccepted(u))
 	})
+}
+
+// changedLately says that a route was written so short a time ago that a gateway may not have followed it yet. The time is the API server's, in
+// whole seconds; one that is far from the clock here says nothing.
+func (p *pass) changedLately(accepted bool) bool {
+	const whole = time.Second
+	limit := settleTime + whole
+	if !accepted {
+		limit = settleLimit
+	}
+	for _, o := range p.have {
+		if at := plan.WrittenAt(o); isWay(o) && !at.IsZero() && p.now().Sub(at).Abs() < limit {
+			return true
+		}
+	}
+	return false
 }
 
 // isServing says whether requests can be led to an object, by a Service of its name.

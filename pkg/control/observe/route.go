@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,7 +162,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 	if fresh {
 		return fact{status: corev1.ConditionTrue}
 	}
-	changed := changedAt(u)
+	changed := plan.WrittenAt(u)
 	left := o.patienceSince(changed)
 	if was && (left > 0 || changed.IsZero() && stale) {
 		o.follows = true
@@ -192,23 +191,6 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		no.message = fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parents[0].ParentRef.Name, name)
 	}
 	return no
-}
-
-// changedAt is when this controller last changed an object, as the API server recorded it; zero where it did not.
-func changedAt(u *unstructured.Unstructured) time.Time {
-	entries, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields")
-	list, _ := entries.([]any)
-	for _, e := range list {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] != plan.FieldManager || entry["operation"] != string(metav1.ManagedFieldsOperationApply) {
-			continue
-		}
-		text, _ := entry["time"].(string)
-		if t, err := time.Parse(time.RFC3339, text); err == nil {
-			return t
-		}
-	}
-	return time.Time{}
 }
 
 // withoutPatterns is an advice where a Gateway may have refused the regular expressions of a route, which not every Gateway knows.

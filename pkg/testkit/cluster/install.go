@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -81,8 +82,10 @@ func (c *Cluster) install(ctx context.Context) error {
 	if err := c.create(ctx, append(crds, namespaces...)); err != nil {
 		return err
 	}
-	if err := c.waitEstablished(ctx, crds); err != nil {
-		return err
+	for _, crd := range crds {
+		if err := poll(ctx, func(ctx context.Context) error { return c.served(ctx, crd.GetName()) }); err != nil {
+			return fmt.Errorf("wait for %s: %w", crd.GetName(), err)
+		}
 	}
 	base, err := c.shipped()
 	if err != nil {
@@ -221,26 +224,47 @@ func (c *Cluster) create(ctx context.Context, objects []*unstructured.Unstructur
 	return group.Wait()
 }
 
-// waitEstablished waits until the kinds are served.
-func (c *Cluster) waitEstablished(ctx context.Context, crds []*unstructured.Unstructured) error {
-	for _, crd := range crds {
-		live := crd.DeepCopy()
-		if err := poll(ctx, func(ctx context.Context) error {
-			if err := c.Client.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
-				return err
-			}
-			conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
-			if err != nil {
-				return err
-			}
-			for _, item := range conditions {
-				if m, ok := item.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
-					return nil
-				}
-			}
-			return errors.New("not established")
-		}); err != nil {
-			return fmt.Errorf("wait for %s: %w", crd.GetName(), err)
+// Define makes the cluster have a kind, also where it is just being deleted, and waits until it is served: an established one is, a moment later.
+func (c *Cluster) Define(ctx context.Context, crd *unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	err := poll(ctx, func(ctx context.Context) error {
+		if err := client.IgnoreAlreadyExists(c.Client.Create(ctx, crd.DeepCopy(), client.FieldOwner(manager))); err != nil {
+			return err
+		}
+		return c.served(ctx, crd.GetName())
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", crd.GetName(), err)
+	}
+	return nil
+}
+
+// served is an error while a kind is going, or while one of its versions cannot be listed.
+func (c *Cluster) served(ctx context.Context, name string) error {
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	if err := c.Client.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
+		return err
+	}
+	if crd.GetDeletionTimestamp() != nil {
+		return errors.New("it is being deleted")
+	}
+	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	if err != nil {
+		return err
+	}
+	resource, group, _ := strings.Cut(name, ".")
+	for _, item := range versions {
+		version, ok := item.(map[string]any)
+		v, _ := version["name"].(string)
+		if !ok || version["served"] != true {
+			continue
+		}
+		of := c.Dynamic.Resource(schema.GroupVersionResource{Group: group, Version: v, Resource: resource})
+		if _, err := of.List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+			return err
 		}
 	}
 	return nil

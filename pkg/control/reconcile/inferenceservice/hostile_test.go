@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -123,6 +124,51 @@ func TestCertificateAuthoritiesAreNotReadWithEveryPass(t *testing.T) {
 	w.pass(t)
 	w.pass(t)
 	require.Equal(t, n, live.n)
+}
+
+func TestWhatNobodyWatchesIsLookedAtAgain(t *testing.T) {
+	w, _ := withAuthorities(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	w.Now, w.Apply.Now = clock, clock
+	w.pass(t)
+	w.deploymentReady(t)
+	w.pass(t)
+	source := &corev1.ConfigMap{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "kserve", Name: "authorities"}, source))
+	source.Data[handoff.CABundleFile] = "new"
+	require.NoError(t, w.client.Update(t.Context(), source))
+	next := func() time.Duration {
+		t.Helper()
+		res, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+		require.NoError(t, err)
+		return res.RequeueAfter
+	}
+	pause := next()
+	require.GreaterOrEqual(t, pause, lookAgain)
+	require.Less(t, pause, lookAgain+apart)
+	require.Equal(t, "theirs", w.bundle(t).Data[handoff.CABundleFile], "they were read a moment ago")
+	now = now.Add(pause)
+	require.Equal(t, pause, next())
+	require.Equal(t, "new", w.bundle(t).Data[handoff.CABundleFile], "no event told of it")
+	require.NoError(t, w.client.Delete(t.Context(), w.bundle(t)))
+	now = now.Add(pause)
+	next()
+	require.Equal(t, "new", w.bundle(t).Data[handoff.CABundleFile], "a copy that somebody deleted comes back")
+
+	svc := w.service(t)
+	svc.Annotations[serving.AnnotationStop] = "true"
+	require.NoError(t, w.client.Update(t.Context(), svc))
+	next()
+	require.Zero(t, next(), "a service that is stopped needs none")
+
+	several := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) {
+		s.Spec.Predictor.Model.StorageURI = nil
+		s.Spec.Predictor.StorageURIs = []servingv1beta1.StorageURI{{URI: "s3://b/m"}}
+	}))
+	res, err := several.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, res.RequeueAfter, lookAgain, "the secrets of pod templates are not watched")
 }
 
 func TestAuthoritiesThatSomeoneElseWroteAreLeftAsTheyAre(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,10 @@ const reasonUpdateFailed = "UpdateFailed"
 const (
 	retryBlocked = time.Minute
 	retryRefused = 5 * time.Minute
+	// What is decided from and not watched (secrets, service accounts, authorities, Knative's settings) is looked at again after lookAgain; apart
+	// is how far the services of a process that has just started come apart by then.
+	lookAgain = 5 * time.Minute
+	apart     = time.Minute
 	// After a conflict the event of what somebody else wrote is mostly on the way. Where it does not come, because watches are cut off, the
 	// pauses grow.
 	firstCalm   = 100 * time.Millisecond
@@ -289,9 +294,18 @@ func (r *Reconciler) attempt(ctx context.Context, svc *servingv1beta1.InferenceS
 		a.outcome.Children.Add(o)
 	}
 	a.judge()
-	a.watched = sameCanaries(a.plan, a.outcome.Children) && a.plan.Mode == serving.Standard && len(a.outcome.Errors) == 0 && len(w.Unlisted) == 0 && len(a.outcome.Children.ConfigMaps) == 0 &&
-		snap.ServiceAccounts == nil && st.Storage.CABundleConfigMap == "" && len(a.verdicts.states) == 0
+	seen := a.plan.Mode == serving.Standard && snap.ServiceAccounts == nil && (st.Storage.CABundleConfigMap == "" || a.plan.Stopped)
+	if !seen {
+		a.retry = soonest(a.retry, lookAgain+spread(svc.UID))
+	}
+	a.watched = seen && sameCanaries(a.plan, a.outcome.Children) && len(a.outcome.Errors) == 0 && len(w.Unlisted) == 0 && len(a.outcome.Children.ConfigMaps) == 0 &&
+		len(a.verdicts.states) == 0
 	return a
+}
+
+// spread is a pause of a service's own.
+func spread(uid types.UID) time.Duration {
+	return time.Duration(maphash.String(worldSeed, string(uid)) % uint64(apart))
 }
 
 // validate holds a service that admission has not seen to the rules of admission.

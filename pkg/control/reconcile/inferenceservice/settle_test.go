@@ -17,6 +17,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/apply"
 )
 
 // served says that all pods of a Deployment answer.
@@ -78,6 +79,49 @@ func TestAPredictorServesUntilRequestsAreLedToItsSuccessor(t *testing.T) {
 	now = now.Add(res.RequeueAfter)
 	require.Equal(t, []string{"delete m-one-predictor", "delete m-one-predictor"}, w.pass(t))
 	require.Empty(t, w.pass(t))
+}
+
+func TestANewProcessWaitsForTheGatewayToo(t *testing.T) {
+	w := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) { s.Spec.Predictor.Name = "one" }))
+	now := time.Now() // the stand-in records when an object was written
+	clock := func() time.Time { return now }
+	anew := func() { w.Apply = &apply.Applier{Client: w.client, Live: w.client, Kinds: w.Gather.Kinds, Now: clock} }
+	anew()
+	w.Now = clock
+	w.pass(t)
+	w.served(t, "m-one-predictor")
+	w.pass(t)
+	svc := w.service(t)
+	svc.Spec.Predictor.Name = "two"
+	require.NoError(t, w.client.Update(t.Context(), svc))
+	w.pass(t)
+	w.served(t, "m-two-predictor")
+	w.pass(t)
+	require.Equal(t, "m-two-predictor", w.leadsTo(t))
+
+	anew()
+	res, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	require.NoError(t, err)
+	require.True(t, w.has(t, "m-one-predictor"), "the route was written a moment ago")
+	require.Positive(t, res.RequeueAfter)
+	now = now.Add(res.RequeueAfter)
+	w.pass(t)
+	require.False(t, w.has(t, "m-one-predictor"))
+}
+
+func TestANewProcessDoesNotWaitForARouteOfLongAgo(t *testing.T) {
+	w := newWorld(t, sklearn())
+	now := time.Now().Add(time.Hour)
+	clock := func() time.Time { return now }
+	w.Now, w.Apply.Now = clock, clock
+	w.pass(t)
+	w.served(t, "m-predictor")
+	w.pass(t)
+	leftover := &appsv1.Deployment{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m-predictor"}, leftover))
+	leftover.Name, leftover.ResourceVersion = "m-old-predictor", ""
+	require.NoError(t, w.client.Create(t.Context(), leftover))
+	require.Equal(t, []string{"delete m-old-predictor"}, w.pass(t))
 }
 
 func TestWhatNobodyIsLedToGoesAtOnce(t *testing.T) {
