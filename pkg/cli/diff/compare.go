@@ -65,7 +65,10 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 	for _, want := range objects {
 		gvk := want.GetObjectKind().GroupVersionKind()
 		key := objectKey{gvk.GroupKind(), want.GetName()}
-		there := have[key]
+		there, err := w.whole(ctx, have[key])
+		if err != nil {
+			return nil, err
+		}
 		delete(have, key)
 		if optional, ok := plan.OptionalKind(gvk.GroupKind()); ok && !kinds[gvk.GroupKind()] {
 			found.add(Change{Verb: Fail, Kind: gvk.Kind, Name: want.GetName(), Message: fmt.Sprintf("the cluster does not have %s: %s", optional.CRD, optional.Install)})
@@ -81,7 +84,10 @@ func (w *world) compare(ctx context.Context, s offline.Service) (*Service, error
 		found.add(c)
 	}
 	for key, there := range have {
-		if there.GetDeletionTimestamp() == nil {
+		if there, err = w.whole(ctx, there); err != nil {
+			return nil, err
+		}
+		if there != nil && there.GetDeletionTimestamp() == nil {
 			text, err := unified(there, nil)
 			if err != nil {
 				return nil, err
@@ -158,11 +164,11 @@ func (w *world) list(ctx context.Context, gvk schema.GroupVersionKind, namespace
 		return items, items != nil, nil
 	}
 	items = []unstructured.Unstructured{} // never nil
-	err = live.Each(ctx, w.resource(gvk, namespace), metav1.ListOptions{}, func(u *unstructured.Unstructured) error {
+	err = live.Each(ctx, w.resource(gvk, namespace), metav1.ListOptions{Limit: pageOfChildren}, func(u *unstructured.Unstructured) error {
 		if ref := metav1.GetControllerOfNoCopy(u); ref != nil && ref.Kind == servingv1beta1.InferenceServiceKind {
 			available, _, _ := unstructured.NestedInt64(u.Object, "status", "availableReplicas") // what is not there is 0
 			u.Object["status"] = map[string]any{"availableReplicas": available}                  // all that is asked for
-			items = append(items, *u)
+			items = append(items, *shortened(u))
 		}
 		return nil
 	})
@@ -175,6 +181,63 @@ func (w *world) list(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	}
 	w.lists[key] = items
 	return items, true, nil
+}
+
+const (
+	// pageOfChildren is how many objects are asked for at a time: each may have a megabyte.
+	pageOfChildren = 50
+	// keptWhole is how many bytes of text an object may have that is kept from its list until its service's turn; of a longer one the outline is, and
+	// it is read again then.
+	keptWhole = 64 << 10
+	// cut marks an outline.
+	cut = "cut"
+)
+
+// shortened is an object as it is kept.
+func shortened(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if textIn(u.Object) <= keptWhole {
+		return u
+	}
+	outline := &unstructured.Unstructured{Object: map[string]any{cut: true, "status": u.Object["status"]}}
+	outline.SetGroupVersionKind(u.GroupVersionKind())
+	outline.SetNamespace(u.GetNamespace())
+	outline.SetName(u.GetName())
+	outline.SetOwnerReferences(u.GetOwnerReferences())
+	outline.SetDeletionTimestamp(u.GetDeletionTimestamp())
+	return outline
+}
+
+// textIn counts the bytes of the keys and texts in a value.
+func textIn(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case map[string]any:
+		for key, inner := range v {
+			n += len(key) + textIn(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			n += textIn(inner)
+		}
+	}
+	return n
+}
+
+// whole is an object of which only the outline was kept; nil where it has gone meanwhile.
+func (w *world) whole(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if u == nil || u.Object[cut] == nil {
+		return u, nil
+	}
+	full, err := w.resource(u.GroupVersionKind(), u.GetNamespace()).Get(ctx, u.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return full, nil
 }
 
 // forget drops what another namespace holds: services come sorted, so that it is not asked for again.

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
@@ -158,6 +160,40 @@ func TestManyServicesWithHugeStatusesAreReadInPagesAndNotKept(t *testing.T) {
 	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20), "60 MB were read")
 	require.Equal(t, 2, api.Asked()["GET /apis/serving.kserve.io/v1beta1/namespaces/team/inferenceservices"])
 	require.Len(t, w.services[0].Defaulted.Status.Conditions[0].Message, 1<<10)
+}
+
+func TestHugeObjectsOfServicesAreReadAgainAndNotKept(t *testing.T) {
+	const services = 60
+	api := cluster(t, services)
+	huge := strings.Repeat("x", 1<<20)
+	for i := range services {
+		api.Put(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "m%03d-predictor", "namespace": "team", "uid": "d%d", "annotations": {"by": %q},
+			"ownerReferences": [{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "name": "m%03d", "uid": "m%03d", "controller": true}]},
+			"spec": {"paused": true}, "status": {"availableReplicas": 1}}`, i, i, huge, i, i))
+	}
+	config, _, err := live.Config(api.Kubeconfig(), "")
+	require.NoError(t, err)
+	client, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	w := &world{client: client, lists: map[listKey][]unstructured.Unstructured{}}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	items, known, err := w.list(t.Context(), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, fakeapi.Namespace)
+	require.NoError(t, err)
+	require.True(t, known)
+	require.Len(t, items, services)
+	for range 3 { // buffers that wait in pools go with the second
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20), "60 MB were read")
+
+	out, err := call(t, "m007", "--kubeconfig", api.Kubeconfig())
+	require.NoError(t, err)
+	require.Contains(t, out, "change Deployment m007-predictor", "it is compared whole")
+	require.Equal(t, 1, api.Asked()["GET /apis/apps/v1/namespaces/team/deployments/m007-predictor"])
+	require.Zero(t, api.Asked()["GET /apis/apps/v1/namespaces/team/deployments/m008-predictor"])
 }
 
 func TestFiveHundredServices(t *testing.T) {
