@@ -147,7 +147,7 @@ func (r *Repository) wake(ctx context.Context, key slotKey) error {
 	if w == nil {
 		w = &waking{done: make(chan struct{})}
 		r.waking[key] = w
-		go r.load(key, w) //nolint:gosec,contextcheck // G118: it is for all that ask, not for the first
+		go r.load(context.WithoutCancel(ctx), key, w) // it is for all that ask, not for the first
 	}
 	if w.waiters >= maxWaking {
 		r.mu.Unlock()
@@ -170,14 +170,14 @@ func (r *Repository) wake(ctx context.Context, key slotKey) error {
 }
 
 // load is what a waking model's waiters wait for.
-func (r *Repository) load(key slotKey, w *waking) {
+func (r *Repository) load(ctx context.Context, key slotKey, w *waking) {
 	defer r.lock(key.name)()
 	s, err := r.current.Load().find(key.name, key.version)
 	switch {
 	case err != nil:
 		w.err = err
 	case s.resting: // and nobody loaded or removed it meanwhile
-		if err := r.add(context.Background(), s.source); err != nil {
+		if err := r.add(ctx, s.source); err != nil {
 			r.opts.Log.Error("model is not loaded again", zap.String("model", key.name), zap.String("version", key.version), zap.Error(err))
 			w.err = notReady(key.name)
 		}
