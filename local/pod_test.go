@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -315,6 +316,15 @@ spec:
 		require.Error(t, err)
 		require.Contains(t, out, "typed")
 		require.Contains(t, out, "exit code 7")
+	})
+	t.Run("a command has a terminal where it is asked for one", func(t *testing.T) {
+		cmd := program()
+		line := strings.Join(append(cmd.Args, "kubectl", "--name="+k.Name, "--state="+k.state, "-n", ns, "exec", "-it", "web", "--", "sh", "-c", "'test -t 0 && until stty size | grep -qx 33.77; do sleep 0.1; done && echo a terminal'"), " ")
+		typed := exec.Command("script", "--quiet", "--return", "--command", "stty rows 33 cols 77; "+line, "/dev/null") // kubectl has to have one too
+		typed.Env = cmd.Env
+		out, err := typed.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), "a terminal\r\n", "and its size")
 	})
 	t.Run("a port is forwarded", func(t *testing.T) {
 		cmd := program("kubectl", "--name="+k.Name, "--state="+k.state, "-n", ns, "port-forward", "pod/web", ":8080")
