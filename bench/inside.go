@@ -80,20 +80,20 @@ func (w *sink) WriteHeader(status int)          { w.status = status }
 func (w *sink) SetReadDeadline(time.Time) error { return nil }
 func (w *sink) Write(p []byte) (int, error)     { return len(p), nil }
 
-func started() *serve.Server {
+func started(ctx context.Context) *serve.Server {
 	s := serve.New(serve.Options{Models: []serve.Model{{Name: "identity", Model: identity{}}}})
-	if err := s.Start(context.Background()); err != nil {
+	if err := s.Start(ctx); err != nil {
 		panic(fmt.Sprintf("a model of this program's own: %v", err))
 	}
 	return s
 }
 
 // binaryAllocations is the memory that a request with a tensor of 1 MiB takes, in bytes.
-func binaryAllocations() int64 {
-	h := started().Handler()
+func binaryAllocations(ctx context.Context) int64 {
+	h := started(ctx).Handler()
 	body, contentType, header := mebibyte()
 	text := strings.NewReader(body)
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "/v2/models/identity/infer", text)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/v2/models/identity/infer", text)
 	if err != nil {
 		panic(err)
 	}
@@ -116,17 +116,17 @@ func binaryAllocations() int64 {
 
 // rawAllocations is the memory that a call with a tensor of 1 MiB takes in our server and not in a bare one, in bytes. Client and gRPC are
 // in both.
-func rawAllocations() int64 {
-	s := started()
+func rawAllocations(ctx context.Context) int64 {
+	s := started(ctx)
 	ours := grpc.NewServer(s.GRPCOptions()...)
 	s.RegisterGRPC(ours)
 	mirror := grpc.NewServer()
 	inferencev2.RegisterGRPCInferenceServiceServer(mirror, &bare{})
-	return callBytes(ours) - callBytes(mirror)
+	return callBytes(ctx, ours) - callBytes(ctx, mirror)
 }
 
-func callBytes(server *grpc.Server) int64 {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+func callBytes(ctx context.Context, server *grpc.Server) int64 {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
@@ -136,7 +136,7 @@ func callBytes(server *grpc.Server) int64 {
 	if err != nil {
 		panic(err)
 	}
-	ask, closed, err := infer(port, rawMessage())(context.Background())
+	ask, closed, err := infer(port, rawMessage())(ctx)
 	if err != nil {
 		panic(err)
 	}

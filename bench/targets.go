@@ -48,7 +48,7 @@ func (t *targets) all(ctx context.Context) error {
 	ratio("gRPC, 1 row: CPU of a bare grpc-go service", kindGRPC, 1.5)
 	ratio("V2 binary, 1 MiB: CPU of an echo", kindV2MiB, 1.1)
 	ratio("gRPC raw, 1 MiB: CPU of an echo", kindRawMiB, 1.1)
-	t.inside()
+	t.inside(ctx)
 	if err := t.python(ctx); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (t *targets) all(ctx context.Context) error {
 }
 
 // inside measures without a network: one core, the code alone.
-func (t *targets) inside() {
+func (t *targets) inside(ctx context.Context) {
 	for _, d := range decoders() {
 		rate := d.rate()
 		t.add(d.name+": decoding on one core", ">= 300 MB/s", fmt.Sprintf("%.0f MB/s", rate), rate >= 300)
@@ -71,8 +71,8 @@ func (t *targets) inside() {
 		what  string
 		bytes int64
 	}{
-		{"V2 binary, 1 MiB: memory taken by a request", binaryAllocations()},
-		{"gRPC raw, 1 MiB: memory taken by a call", rawAllocations()},
+		{"V2 binary, 1 MiB: memory taken by a request", binaryAllocations(ctx)},
+		{"gRPC raw, 1 MiB: memory taken by a call", rawAllocations(ctx)},
 	} {
 		const limit = 64 << 10
 		t.add(c.what, "< 64 KiB: no copy", fmt.Sprintf("%.1f KiB", float64(c.bytes)/1024), c.bytes < limit)

@@ -100,7 +100,7 @@ func summarize(w io.Writer, files []string) error {
 		return errors.New("-summary: name files with measurements or with the text of benchmarks")
 	}
 	for _, file := range files {
-		raw, err := os.ReadFile(file) //nolint:gosec // a file that a person names
+		raw, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read measurements: %w", err)
 		}

@@ -137,7 +137,7 @@ func scrape(t *testing.T, pods ...pod) string {
 	require.NoError(t, free.Close())
 	log, err := os.Create(filepath.Join(dir, "log"))
 	require.NoError(t, err)
-	process := exec.Command(program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address) //nolint:noctx // it is ended below
+	process := exec.Command(program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	process.Stdout, process.Stderr = log, log
 	require.NoError(t, process.Start())
 	t.Cleanup(func() {

@@ -189,17 +189,18 @@ func (s *source) cannotTell(err error) error {
 	if s.cluster == nil || !errors.As(err, &b) {
 		return nil
 	}
-	switch servingv1beta1.FailureReason(b.Reason) {
-	case servingv1beta1.NoSupportingRuntime, servingv1beta1.RuntimeNotRecognized:
-		if why, ok := s.unreadRuntimes(); ok {
-			return fmt.Errorf("which runtime serves it cannot be told, for lack of a right: %w", why)
-		}
+	reason := servingv1beta1.FailureReason(b.Reason)
+	if reason != servingv1beta1.NoSupportingRuntime && reason != servingv1beta1.RuntimeNotRecognized {
+		return nil
+	}
+	if why, ok := s.unreadRuntimes(); ok {
+		return fmt.Errorf("which runtime serves it cannot be told, for lack of a right: %w", why)
 	}
 	return nil
 }
 
 // unreadRuntimes is why some runtimes may not be read.
-func (s *source) unreadRuntimes() (error, bool) { //nolint:revive,staticcheck // it is an answer, not a failure
+func (s *source) unreadRuntimes() (error, bool) {
 	if s.cluster == nil {
 		return nil, false
 	}

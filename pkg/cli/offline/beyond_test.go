@@ -23,7 +23,7 @@ func TestFaultsOfReadingHideNoOthers(t *testing.T) {
 			isvc("1-iris", "minReplicas: 3, maxReplicas: 2, frob: 1, model: {modelFormat: {name: sklearn}, storageUri: \"foo://m\"}"),
 			[]string{"metadata.name", "spec.predictor.minReplicas", "spec.predictor.frob", "spec.predictor.model.storageUri"},
 		},
-		"a misspelt field is not missing as well":   {isvc("iris", "modle: {modelFormat: {name: sklearn}}"), []string{"spec.predictor.modle"}},
+		"a misspelt field is not missing as well":   {isvc("iris", "modelX: {modelFormat: {name: sklearn}}"), []string{"spec.predictor.modelX"}},
 		"nor is one below it":                       {isvc("iris", "model: {modelFormat: {nme: sklearn}, storageUri: \"s3://b/m\"}"), []string{"spec.predictor.model.modelFormat.nme"}},
 		"a value of a wrong type is not judged":     {isvc("iris", "minReplicas: many, maxReplicas: 2, "+model), []string{"spec.predictor.minReplicas"}},
 		"but the values beside it are":              {isvc("iris", "timeout: many, minReplicas: -1, "+model), []string{"spec.predictor.timeout", "spec.predictor.minReplicas"}},
@@ -39,9 +39,9 @@ func TestFaultsOfReadingHideNoOthers(t *testing.T) {
 			[]string{"frob", "data.deploy"},
 		},
 		"an item of a list": {
-			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: i}, spec: {predictor: {modle: {}}}}\n" +
+			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: i}, spec: {predictor: {modelX: {}}}}\n" +
 				"- {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: j}, spec: {predictor: {minReplicas: -1, frob: 1, " + model + "}}}\n",
-			[]string{"items[0].spec.predictor.modle", "spec.predictor.minReplicas", "items[1].spec.predictor.frob"},
+			[]string{"items[0].spec.predictor.modelX", "spec.predictor.minReplicas", "items[1].spec.predictor.frob"},
 		},
 	}
 	for name, c := range cases {

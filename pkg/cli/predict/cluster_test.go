@@ -111,7 +111,8 @@ func TestWhatIsWrongWithAClusterIsSaid(t *testing.T) {
 		"no right":              {[]string{"iris", "--kubeconfig", refusing.Kubeconfig()}, exit.Failed, "read InferenceService iris"},
 		"no such context":       {[]string{"iris", "--kubeconfig", kubeconfig, "--context", "none"}, exit.Usage, `"none"`},
 		"gRPC of HTTP only": {
-			[]string{"iris", "-n", "default", "-p", "grpc", "--kubeconfig", kubeconfig}, exit.Failed,
+			[]string{"iris", "-n", "default", "-p", "grpc", "--kubeconfig", kubeconfig},
+			exit.Failed,
 			"InferenceService default/iris speaks only HTTP: its runtime, ClusterServingRuntime http-only, lists the protocols v1, v2 and none of gRPC: use --protocol v2 or v1",
 		},
 		"nobody at the gateway": {[]string{"iris", "-n", "default", "--kubeconfig", kubeconfig}, exit.Unreachable, "--url"},

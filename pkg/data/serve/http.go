@@ -52,7 +52,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v.target = s.target(r)
 	v.watch()
-	v.status = s.dispatch(v.w, v.r, v.target)
+	v.status = s.dispatch(v.w, v.r, v.target) //nolint:contextcheck // what is loaded goes on when the client is gone
 }
 
 func noMethod(w http.ResponseWriter) int {
@@ -250,15 +250,16 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: t}), m, req, &sc.resp, t); err != nil {
 		return s.refuse(w, m, err)
 	}
-	var jsonLength int
-	if sc.out, sc.parts, jsonLength, err = v2.AppendParts(sc.out[:0], sc.parts[:0], req, &sc.resp); err != nil {
+	answer, err := v2.AppendParts(sc.out[:0], sc.parts[:0], req, &sc.resp)
+	sc.out, sc.parts = answer.Head, answer.Rest
+	if err != nil {
 		return s.refuse(w, m, err)
 	}
 	h := w.Header()
 	h["Content-Type"] = typeJSON
-	if jsonLength > 0 {
+	if answer.JSONLength > 0 {
 		h["Content-Type"] = typeBinary
-		h[v2.HeaderLength] = []string{strconv.Itoa(jsonLength)}
+		h[v2.HeaderLength] = []string{strconv.Itoa(answer.JSONLength)}
 	}
 	if len(sc.parts) > 0 {
 		writeParts(w, h, sc.out, sc.parts)

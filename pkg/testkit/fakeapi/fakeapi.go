@@ -69,15 +69,15 @@ type refusal struct {
 const Refused = "no\x1b[2J\u202e"
 
 // New starts a server that has some objects, each text one or more YAML documents.
-func New(t testing.TB, objects ...string) *Server {
-	t.Helper()
+func New(tb testing.TB, objects ...string) *Server {
+	tb.Helper()
 	s := &Server{
-		t: t, objects: map[string]*unstructured.Unstructured{}, logs: map[string]string{}, lacks: map[string]bool{},
+		t: tb, objects: map[string]*unstructured.Unstructured{}, logs: map[string]string{}, lacks: map[string]bool{},
 		asked: map[string]int{}, changed: make(chan struct{}),
 	}
 	s.Put(objects...)
 	s.Start()
-	t.Cleanup(s.Stop)
+	tb.Cleanup(s.Stop)
 	return s
 }
 

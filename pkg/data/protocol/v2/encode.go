@@ -36,24 +36,33 @@ func AppendResponse(dst []byte, req *tensor.Request, resp *tensor.Response) (bod
 // inPlace is the size from which on an output's elements are written from where they are.
 const inPlace = 32 << 10
 
-// AppendParts is AppendResponse for answers that may be large: body ends where the first large binary output begins, and rest, which is appended to
-// parts, is what follows. The elements are not copied: parts alias resp.
-func AppendParts(dst []byte, parts [][]byte, req *tensor.Request, resp *tensor.Response) (body []byte, rest [][]byte, jsonLength int, err error) {
-	body, jsonLength, err = appendJSON(dst, req, resp)
-	if err != nil || jsonLength == 0 {
-		return body, parts, 0, err
+// Parts is an answer in pieces: Head, then Rest. JSONLength is as AppendResponse returns it.
+type Parts struct {
+	Head       []byte
+	Rest       [][]byte
+	JSONLength int
+}
+
+// AppendParts is AppendResponse for answers that may be large: Head is appended to dst and ends where the first large binary output begins, and Rest,
+// which is appended to rest, is what follows. The elements are not copied: Rest aliases resp.
+func AppendParts(dst []byte, rest [][]byte, req *tensor.Request, resp *tensor.Response) (p Parts, err error) {
+	p.Rest = rest
+	p.Head, p.JSONLength, err = appendJSON(dst, req, resp)
+	if err != nil || p.JSONLength == 0 {
+		p.JSONLength = 0
+		return p, err
 	}
 	for t := range binaryOutputs(req, resp) {
 		switch {
-		case len(parts) == 0 && RawSize(t) < inPlace:
-			body = AppendRaw(body, t)
+		case len(p.Rest) == 0 && RawSize(t) < inPlace:
+			p.Head = AppendRaw(p.Head, t)
 		case t.Type == tensor.Bytes:
-			parts = append(parts, AppendRaw(nil, t))
+			p.Rest = append(p.Rest, AppendRaw(nil, t))
 		default:
-			parts = append(parts, t.Raw())
+			p.Rest = append(p.Rest, t.Raw())
 		}
 	}
-	return body, parts, jsonLength, nil
+	return p, nil
 }
 
 // binaryOutputs are the outputs behind the JSON part, in their order.
