@@ -3,6 +3,7 @@
 """Clients of KServe in Python against a server with the models iris and echo: clients.py URL GRPC [NAME]."""
 
 import asyncio
+import queue
 import sys
 
 import numpy as np
@@ -51,6 +52,29 @@ async def sdk_rest():
     answer = await v2.infer(URL, InferRequest("echo", [x], parameters={"binary_data_output": True}), model_name="echo")
     equal(answer.outputs[0].as_numpy().tolist(), [0.5, 1.0, -2.0])
 
+    words = InferInput("words", [2], "BYTES", data=["é", "b"])
+    answer = await v2.infer(URL, InferRequest("echo", [words]), model_name="echo", headers={"x-request-id": "7"})
+    equal(answer.outputs[0].data, ["é", "b"])
+
+    explained = await v1.explain(URL, "iris", {"instances": ROWS})
+    equal(explained["explanations"]["algorithm"], "linear")
+    try:
+        await v2.explain(URL, "iris", {"instances": ROWS})
+    except Exception as e:
+        equal("v2" in str(e), True)
+    else:
+        raise AssertionError("want an error: explanations are V1's")
+    graph = InferenceRESTClient(RESTConfig(protocol="v1"))
+    equal(await graph.infer(URL + "/v1/models/iris:predict", {"instances": ROWS}, is_graph_endpoint=True), {"predictions": [1, 0]})
+    for client, data, status in ((v1, {"instances": ROWS}, "404"), (v2, InferRequest("nope", [words]), "404"), (v1, {"instances": [[1]]}, "400")):
+        name = "iris" if status == "400" else "nope"
+        try:
+            await client.infer(URL, data, model_name=name)
+        except Exception as e:
+            equal(status in str(e), True)
+        else:
+            raise AssertionError("want an error " + status)
+
 
 async def sdk_grpc():
     """kserve SDK over gRPC, with typed and raw contents."""
@@ -72,6 +96,10 @@ async def sdk_grpc():
         equal("does not exist" in str(e), True)
     else:
         raise AssertionError("want an error for an unknown model")
+    words = InferInput("words", [2], "BYTES")
+    words.set_data_from_numpy(np.array([b"a", b"\xff"], dtype=object), binary_data=True)
+    answer = await client.infer(InferRequest("echo", [words]), timeout=30)
+    equal(answer.outputs[0].as_numpy().tolist(), [b"a", b"\xff"])
     await client.close()
 
 
@@ -114,6 +142,23 @@ def triton(kind):
             y.set_data_from_numpy(values, **more)
             got = client.infer("echo", [y], outputs=[t.InferRequestedOutput("y", **more)], **headers).as_numpy("y")
             equal((got.dtype, got.tolist()), (values.dtype, values.tolist()))
+    # Options that this server has no use for change nothing, and what can be used is.
+    more = {"priority": 1, "timeout": 5_000_000, "parameters": {"a": "b"}}
+    rows = t.InferInput("input-0", [2, 4], "FP32")
+    rows.set_data_from_numpy(np.array(ROWS, dtype=np.float32))
+    if kind == "http":
+        more |= {"request_compression_algorithm": "gzip", "response_compression_algorithm": "gzip", "query_params": {"a": 1}}
+        waiting = client.async_infer("iris", [rows], **more)
+        equal(waiting.get_result().as_numpy("output-0").tolist(), [1, 0])
+        fails(lambda: client.infer("iris", [rows], request_compression_algorithm="deflate"), "send gzip or none")
+    else:
+        more |= {"compression_algorithm": "gzip", "client_timeout": 30, "headers": {"x-request-id": "7"}}
+        got = queue.Queue()
+        client.async_infer("iris", [rows], lambda result, error: got.put(error or result.as_numpy("output-0").tolist()))
+        equal(got.get(timeout=30), [1, 0])
+        equal(client.infer("iris", [rows], **more).get_response().model_name, "iris")
+    equal(client.infer("iris", [rows], **more).as_numpy("output-0").tolist(), [1, 0])
+    fails(lambda: client.get_inference_statistics("iris"))
     fails(lambda: client.infer("iris", [x], outputs=[t.InferRequestedOutput("nope")]), "Unexpected inference output 'nope'")
     index = client.get_model_repository_index()
     names = [m["name"] for m in index] if kind == "http" else [m.name for m in index.models]
