@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package frames is a client of HTTP/2 that writes its frames by hand, for tests of what clients must not do.
+//
+// Called by: tests of data/httpserver and data/serve.
+// Next: data/httpserver, which has to bear what it sends.
 package frames
 
 import (
