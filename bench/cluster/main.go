@@ -220,13 +220,17 @@ func weigh(top int) (map[string]memory, error) {
 // targets says which are met, of the passes that count. Measurements do not fail.
 func targets(all []pass) []row {
 	first := median(all, func(p pass) float64 { return p.First })
-	var most int64
+	var most memory
 	for _, p := range all {
-		most = max(most, p.Programs[clusterProgram].RSS)
+		if m := p.Programs[clusterProgram]; m.PSS > most.PSS {
+			most = m
+		}
 	}
+	// Its processes run one program: added up, each of them would count the same pages once more.
+	held := fmt.Sprintf("%.0f MB (RSS added up: %.0f)", float64(most.PSS)/1e6, float64(most.RSS)/1e6)
 	return []row{
 		{"from kserve local up to the first prediction", fmt.Sprintf("under %d s", secondsWanted), fmt.Sprintf("%.1f s", first), first < secondsWanted},
-		{"memory of the cluster's own processes, RSS", fmt.Sprintf("under %.0f MB", memoryWanted/1e6), fmt.Sprintf("%.0f MB", float64(most)/1e6), float64(most) < memoryWanted},
+		{"memory of the cluster's own processes, shared pages once", fmt.Sprintf("under %.0f MB", memoryWanted/1e6), held, float64(most.PSS) < memoryWanted},
 	}
 }
 
@@ -277,7 +281,7 @@ func table(out io.Writer, all []pass) {
 	_ = w.Flush()
 
 	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\ntarget\twanted\tmeasured\t\n")
+	fmt.Fprintf(w, "\nwhat\ttarget\tmeasured\tverdict\n")
 	for _, r := range targets(all) {
 		verdict := "not met"
 		if r.Met {
