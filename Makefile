@@ -65,6 +65,7 @@ conformance: ## Replay the recorded exchanges of PROTOCOL_DIR against the model 
 
 .PHONY: test-local
 test-local: ## Tests of the local cluster's own module: nodes, pods, limits, what is left behind
+	@test -z "$$(gofmt -l local)" || { gofmt -l local; echo 'test-local: not formatted: gofmt -w local'; exit 1; } # linters would analyse all of Kubernetes
 	@cd local && GOWORK=off go test -vet=off -count=1 -ldflags='-s -w' ./...
 
 .PHONY: test-api
