@@ -17,7 +17,7 @@ import (
 type twinServer struct {
 	target target
 	end    context.CancelFunc
-	ended  chan error
+	ended  chan struct{}
 }
 
 // startTwins serves the models, as the recorded server did, in its order.
@@ -37,9 +37,12 @@ func startTwins(ctx context.Context) (*twinServer, error) {
 	ctx, end := context.WithCancel(ctx)
 	t := &twinServer{
 		target: target{url: "http://" + s.HTTPAddr().String(), grpc: s.GRPCAddr().String()},
-		end:    end, ended: make(chan error, 1),
+		end:    end, ended: make(chan struct{}),
 	}
-	go func() { t.ended <- s.Run(ctx) }()
+	go func() {
+		defer close(t.ended)
+		_ = s.Run(ctx) // what was played has been judged
+	}()
 	return t, nil
 }
 

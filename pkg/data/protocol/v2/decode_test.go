@@ -368,3 +368,63 @@ func FuzzDecodeMessage(f *testing.F) {
 		checkRequest(t, req)
 	})
 }
+
+// TestParametersKeepTheirTypes: what a model copies from a request to its answer comes back as it was sent, over REST and gRPC.
+func TestParametersKeepTheirTypes(t *testing.T) {
+	const sent = `{"f":1.5,"i":1,"s":"1","t":true}`
+	var d Decoder
+	req, err := d.Decode([]byte(`{"id":"1","parameters":`+sent+`,"inputs":[{"name":"x","shape":[1],"datatype":"INT8","parameters":`+sent+`,"data":[1]}],`+
+		`"outputs":[{"name":"x","parameters":`+sent+`}]}`), Options{ContentType: "application/json"})
+	require.NoError(t, err)
+	require.Equal(t, req.Parameters, req.Outputs[0].Parameters)
+	resp := tensor.Response{Model: "m", ID: "1", Parameters: req.Parameters}
+	resp.Add("x", tensor.Int8, 1).Parameters = req.Inputs[0].Parameters
+	body, _, err := AppendResponse(nil, req, &resp)
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(body), `"parameters":`+sent), string(body))
+
+	params := map[string]*inferencev2.InferParameter{
+		"i": {ParameterChoice: &inferencev2.InferParameter_Int64Param{Int64Param: 1}},
+		"s": {ParameterChoice: &inferencev2.InferParameter_StringParam{StringParam: "1"}},
+		"t": {ParameterChoice: &inferencev2.InferParameter_BoolParam{BoolParam: true}},
+	}
+	req, err = d.DecodeMessage(&inferencev2.ModelInferRequest{
+		Parameters: params, Outputs: []*inferencev2.ModelInferRequest_InferRequestedOutputTensor{{Name: "x", Parameters: params}},
+		Inputs: []*inferencev2.ModelInferRequest_InferInputTensor{{
+			Name: "x", Datatype: "INT8", Shape: []int64{1}, Parameters: params, Contents: &inferencev2.InferTensorContents{IntContents: []int32{1}},
+		}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, req.Parameters, req.Outputs[0].Parameters)
+	resp = tensor.Response{Parameters: req.Parameters}
+	resp.Add("x", tensor.Int8, 1).Parameters = req.Inputs[0].Parameters
+	out, err := EncodeMessage(req, &resp, false)
+	require.NoError(t, err)
+	for name, p := range params {
+		require.True(t, proto.Equal(p, out.GetParameters()[name]), name)
+		require.True(t, proto.Equal(p, out.GetOutputs()[0].GetParameters()[name]), name)
+	}
+}
+
+func TestOfKeysThatComeTwiceTheLastCounts(t *testing.T) {
+	for name, members := range map[string]string{
+		"a datatype":                      `"datatype":"FP64","datatype":"INT8","data":[1,2]`,
+		"a datatype after its data":       `"datatype":"FP16","data":[1,2],"datatype":"INT8"`,
+		"data that do not fit":            `"datatype":"INT8","data":["a"],"data":[1,2]`,
+		"data before the datatype":        `"data":[[1],2],"data":[1,2],"datatype":"INT8"`,
+		"data that fit, of no datatype":   `"datatype":"X","data":[1,2],"datatype":"INT8"`,
+		"data and datatype, in turn":      `"datatype":"INT8","data":[300],"datatype":"INT16","data":[1,2],"datatype":"INT8"`,
+		"data that the datatype is after": `"data":[9],"datatype":"FP64","data":[1,2],"datatype":"INT8"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d Decoder
+			req, err := d.Decode([]byte(`{"inputs":[{"name":"x","shape":[2],`+members+`}]}`), Options{ContentType: "application/json"})
+			require.NoError(t, err)
+			require.Equal(t, []int8{1, 2}, tensor.View[int8](req.Inputs[0]))
+		})
+	}
+	var d Decoder
+	_, err := d.Decode([]byte(`{"inputs":[{"name":"y","shape":[1],"datatype":"INT8","data":[300]},{"name":"x","shape":[1],"datatype":"INT8","data":["a"],"data":[1]}]}`),
+		Options{ContentType: "application/json"})
+	require.ErrorContains(t, err, `"y"`, "the fault of another input stays")
+}

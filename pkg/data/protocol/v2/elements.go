@@ -20,6 +20,9 @@ import (
 // data takes an input's data: now, or at the end of the input's object when what is needed comes after them.
 func (d *Decoder) data(o *tensorObject, name string) error {
 	s := &d.scan
+	if o.decoded { // the data came twice: the last ones count
+		d.bad = o.before
+	}
 	o.waiting, o.decoded = false, false
 	o.data = !d.binary || s.Peek() != 'n'
 	if !o.data {
@@ -40,7 +43,7 @@ func (d *Decoder) data(o *tensorObject, name string) error {
 // readData takes the array of elements at the position.
 func (d *Decoder) readData(o *tensorObject, name string) error {
 	s := &d.scan
-	o.decoded = true
+	o.decoded, o.before = true, d.bad
 	start, depth := s.Offset(), s.Depth()
 	t := d.elem.tensor
 	d.elem.begin(o.typ, name)

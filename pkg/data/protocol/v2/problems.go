@@ -125,10 +125,17 @@ func (p *problems) entry(typ, msg string, value, loc []byte) {
 	p.detail = append(append(p.detail, typ...), `","loc":[`...)
 	p.detail = append(append(p.detail, loc...), `],"msg":`...)
 	p.detail = append(jsontext.AppendString(p.detail, msg), `,"input":`...)
-	if len(value) > maxEcho || bytes.Contains(value, []byte("NaN")) || bytes.Contains(value, []byte("Infinity")) {
-		value = []byte("null") // too long, or no JSON that a strict reader takes
+	if len(value) > maxEcho || !isStrict(value) {
+		value = []byte("null")
 	}
 	p.detail = append(append(p.detail, value...), '}')
+}
+
+// isStrict reports whether every reader takes a value: not with NaN, nor with a number that is beyond a double.
+func isStrict(value []byte) bool {
+	var s jsontext.Scanner
+	s.Reset(value)
+	return s.Skip() == nil
 }
 
 func (p *problems) missing(name string, object []byte) {

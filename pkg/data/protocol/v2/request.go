@@ -283,6 +283,7 @@ type tensorObject struct {
 	// Data are read at once when the name and the datatype came before them; else they wait for the object's end.
 	waiting, decoded  bool
 	dataAt, dataDepth int
+	before            error // the fault that there was before the data: theirs goes with them when they are read again
 
 	// The size of the binary data: none, null, wrong or a number.
 	hasSize, nullSize, badSize bool
@@ -409,6 +410,7 @@ func (d *Decoder) datatype(o *tensorObject) error {
 	}
 	if o.known && o.typ != typ && o.decoded {
 		o.waiting, o.decoded = true, false // a second datatype after the data: the last one counts
+		d.bad = o.before
 	}
 	o.typ, o.known = typ, true
 	return err
