@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,14 +53,23 @@ func fuzzTargets(dir string) (targets []fuzzTarget, err error) {
 	return targets, err
 }
 
-// fuzzDirectory runs each fuzz target alone, as the go command asks, and some of these commands at once.
+// fuzzDirectory builds each package of a directory, one after the other, and runs its fuzz targets, each alone, as Go asks, and some at once.
 func fuzzDirectory(dir string, each time.Duration, atOnce int) (counts, error) {
 	targets, err := fuzzTargets(dir)
 	if err != nil {
 		return counts{}, err
 	}
 	if len(targets) == 0 && atOnce > 1 {
-		return counts{}, fmt.Errorf("no fuzz target is there")
+		return counts{}, errors.New("no fuzz target is there")
+	}
+	work, err := os.MkdirTemp("", "fuzz")
+	if err != nil {
+		return counts{}, err
+	}
+	defer os.RemoveAll(work)
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return counts{}, fmt.Errorf("go env: %w", err)
 	}
 	share := max(1, runtime.GOMAXPROCS(0)/atOnce)
 	var c counts
@@ -67,10 +77,16 @@ func fuzzDirectory(dir string, each time.Duration, atOnce int) (counts, error) {
 	var all sync.WaitGroup
 	places := make(chan struct{}, atOnce)
 	for _, t := range targets {
+		binary := filepath.Join(work, strings.ReplaceAll(t.pkg, string(filepath.Separator), "-"))
+		if out, err := t.build(binary); err != nil {
+			c.failed++
+			fmt.Printf("fuzz %s %s: FAILED\n%s", t.pkg, t.name, out)
+			continue
+		}
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			ok, report := t.run(each, share)
+			ok, report := t.run(binary, filepath.Join(strings.TrimSpace(string(cache)), "fuzz", t.pkg), each, share)
 			mu.Lock()
 			defer mu.Unlock()
 			fmt.Print(report)
@@ -85,8 +101,19 @@ func fuzzDirectory(dir string, each time.Duration, atOnce int) (counts, error) {
 	return c, nil
 }
 
-func (t fuzzTarget) run(each time.Duration, share int) (ok bool, report string) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), "-parallel", strconv.Itoa(share), ".")
+// build makes the test binary of a package, unless it has been made for another target of it.
+func (t fuzzTarget) build(binary string) ([]byte, error) {
+	if _, err := os.Stat(binary); err == nil {
+		return nil, nil
+	}
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-fuzz", ".", "-o", binary, ".")
+	cmd.Dir = t.pkg
+	return cmd.CombinedOutput()
+}
+
+func (t fuzzTarget) run(binary, cache string, each time.Duration, share int) (ok bool, report string) {
+	cmd := exec.Command(binary, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", each.String(),
+		"-test.parallel", strconv.Itoa(share), "-test.fuzzcachedir", cache)
 	cmd.Dir = t.pkg
 	out, err := cmd.CombinedOutput()
 	return fuzzed(t, out, err)
