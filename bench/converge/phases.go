@@ -168,8 +168,11 @@ func (b *bench) makeReady(ctx context.Context) error {
 	return err
 }
 
+// delete asks for one service after the other: the API server would have to be through with all of them in the time of one request.
 func (b *bench) delete(ctx context.Context) error {
-	return b.cluster.Client.DeleteAllOf(ctx, &servingv1beta1.InferenceService{}, client.InNamespace(b.namespace))
+	return b.each(ctx, func(ctx context.Context, i int) error {
+		return b.cluster.Client.Delete(ctx, &servingv1beta1.InferenceService{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name(i)}})
+	})
 }
 
 // touchSettings writes the operator's ConfigMap with a key that means nothing: every service is looked at again.
