@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"bytes"
 	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,11 +24,46 @@ func KeepOwn(u *unstructured.Unstructured) {
 		delete(metadata, "managedFields")
 		return
 	}
+	text = string(WithoutOwner([]byte(text), u))
 	own := map[string]any{"manager": FieldManager, "operation": string(metav1.ManagedFieldsOperationApply), "fieldsV1": text}
 	if at, ok := entry["time"].(string); ok {
 		own["time"] = at // plan.WrittenAt reads it
 	}
 	metadata["managedFields"] = []any{own}
+}
+
+// uidIs begins the UID of an owner in a set of fields, uidEnds ends it, and ownerMark stands in its place.
+const (
+	uidIs     = `\"uid\":\"`
+	uidEnds   = `\"`
+	ownerMark = "{owner}"
+)
+
+// WithoutOwner puts a mark in the place of the UID of an object's controller in our fields of it. But for that they are the same for all services
+// that look alike, and a cache needs one copy of them.
+func WithoutOwner(fields []byte, o metav1.Object) []byte {
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil || ref.UID == "" {
+		return fields
+	}
+	named := []byte(uidIs + string(ref.UID) + uidEnds)
+	if !bytes.Contains(fields, named) {
+		return fields
+	}
+	return bytes.ReplaceAll(fields, named, []byte(uidIs+ownerMark+uidEnds))
+}
+
+// withOwner undoes WithoutOwner.
+func withOwner(fields []byte, o metav1.Object) []byte {
+	mark := []byte(uidIs + ownerMark + uidEnds)
+	if !bytes.Contains(fields, mark) {
+		return fields
+	}
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil {
+		return fields
+	}
+	return bytes.ReplaceAll(fields, mark, []byte(uidIs+string(ref.UID)+uidEnds))
 }
 
 // ownText is our entry of the managed fields, empty where there is none. It reads both what the API server sends and what KeepOwn leaves.

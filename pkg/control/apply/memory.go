@@ -183,7 +183,7 @@ func (m *memory) forget(owner string) {
 func ownFields(o plan.Object) []byte {
 	if u, ok := o.(*unstructured.Unstructured); ok {
 		if text := ownText(u); text != "" {
-			return []byte(text)
+			return withOwner([]byte(text), o)
 		}
 		return nil
 	}
@@ -191,7 +191,7 @@ func ownFields(o plan.Object) []byte {
 	for i := range fields {
 		f := &fields[i]
 		if f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == "" && f.FieldsV1 != nil {
-			return f.FieldsV1.GetRawBytes()
+			return withOwner(f.FieldsV1.GetRawBytes(), o)
 		}
 	}
 	return nil

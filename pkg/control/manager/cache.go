@@ -94,7 +94,13 @@ func keepOurs(o any) (any, error) {
 			apply.KeepOwn(u)
 			return u, nil
 		}
-		m.SetManagedFields(ourFields(m.GetManagedFields()))
+		own := ourFields(m.GetManagedFields())
+		for i := range own {
+			if f := own[i].FieldsV1; f != nil {
+				own[i].FieldsV1 = metav1.NewFieldsV1(string(apply.WithoutOwner(f.GetRawBytes(), m)))
+			}
+		}
+		m.SetManagedFields(own)
 		return o, nil
 	}
 	switch o := o.(type) {
