@@ -160,5 +160,6 @@ func (s *shared) walk(v reflect.Value) {
 				s.walk(f)
 			}
 		}
+	default: // no texts
 	}
 }
