@@ -122,9 +122,15 @@ func (v *vectorizer) readVocabulary(a *attrs) {
 
 func (v *vectorizer) methods() []string { return []string{transform} }
 
+// mostCounts bounds the numbers that one request's texts become, 256 MiB: rows are dense here, and far larger than texts.
+const mostCounts = 1 << 25
+
 func (v *vectorizer) run(c *call, _ string, x *table) (*table, error) {
 	if !x.vector || x.columns == nil || x.columns[0].typ != objects {
 		return nil, protocol.Errorf(protocol.Invalid, "%s expected a list of texts, got an array of %d columns%s", v.class, x.cols, numbersOf(x))
+	}
+	if most := max(mostCounts/v.width, 1); x.rows > most {
+		return nil, protocol.Errorf(protocol.TooLarge, "%s makes a row of %d numbers of each text, and takes up to %d texts at once: got %d", v.class, v.width, most, x.rows)
 	}
 	y := c.numbers(x.rows, v.width, v.typ)
 	clear(y.num)

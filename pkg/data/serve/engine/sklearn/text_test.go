@@ -127,3 +127,15 @@ func TestALongTextIsGivenUpWithItsCaller(t *testing.T) {
 	err = newModel("CountVectorizer", est).Predict(ctx, &tensor.Request{Inputs: []*tensor.Tensor{tensor.FromStrings("x", []string{strings.Repeat("ab", 1<<20)}, 1)}}, &out)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+func TestTextsThatBecomeTooManyNumbersAreRefused(t *testing.T) {
+	hashes := counts("n_features", int64(mostHashes), "norm", "l2")
+	hashes.Class.Name = "HashingVectorizer"
+	est, err := buildText(hashes)
+	require.NoError(t, err)
+	texts := make([]string, mostCounts/mostHashes+1)
+	var out tensor.Response
+	err = newModel("HashingVectorizer", est).Predict(t.Context(), &tensor.Request{Inputs: []*tensor.Tensor{tensor.FromStrings("x", texts, int64(len(texts)))}}, &out)
+	require.ErrorContains(t, err, "takes up to 32 texts at once: got 33")
+	require.Equal(t, protocol.TooLarge, protocol.From(err).Code)
+}
