@@ -108,10 +108,13 @@ func (o *observer) missing(reason, kind, name string) fact {
 	return fact{status: corev1.ConditionFalse, reason: reason, message: kind + " " + name + " does not exist yet"}
 }
 
-// gatewayRoutable asks every HTTPRoute whether its Gateway took it.
+// gatewayRoutable asks every HTTPRoute whether its Gateway took it. One that is refused explains more than one that is still to be taken up, and is
+// told also when that has come to be the case meanwhile.
 func (o *observer) gatewayRoutable() fact {
 	was := statusOf(o.old, servingv1beta1.IngressReady) == corev1.ConditionTrue
 	p := o.in.Plan
+	type route struct{ who, name string }
+	var routes []route
 	for _, role := range roles() {
 		c := p.Component(role)
 		if c == nil {
@@ -121,26 +124,32 @@ func (o *observer) gatewayRoutable() fact {
 		if role == serving.Predictor {
 			name = names.PredictorRoute(o.svc.Name)
 		}
-		if f := o.httpRoute(title(role), name, was); f.status != corev1.ConditionTrue {
+		routes = append(routes, route{title(role), name})
+	}
+	routes = append(routes, route{title(""), o.svc.Name})
+	if p.Route.Path != "" {
+		routes = append(routes, route{title(""), names.PathRoute(o.svc.Name)})
+	}
+	worst := fact{status: corev1.ConditionTrue}
+	for _, r := range routes {
+		f, refused := o.httpRoute(r.who, r.name, was)
+		if refused {
 			return f
 		}
+		if worst.status == corev1.ConditionTrue {
+			worst = f
+		}
 	}
-	if f := o.httpRoute(title(""), o.svc.Name, was); f.status != corev1.ConditionTrue {
-		return f
-	}
-	if p.Route.Path != "" {
-		return o.httpRoute(title(""), names.PathRoute(o.svc.Name), was)
-	}
-	return fact{status: corev1.ConditionTrue}
+	return worst
 }
 
 // httpRoute judges one HTTPRoute by what its parents say of it. Of a service that was reached before, the route that was accepted last still leads
 // there: it has a while to follow a change, unless that is refused.
-func (o *observer) httpRoute(who, name string, was bool) fact {
+func (o *observer) httpRoute(who, name string, was bool) (judged fact, refused bool) {
 	no := fact{status: corev1.ConditionFalse}
 	u := o.in.Children.OptionalObject(gatewayGroup, "HTTPRoute", name)
 	if u == nil || u.GetDeletionTimestamp() != nil {
-		return o.missing(who+" Deployment NotReady", "HTTPRoute", name)
+		return o.missing(who+" Deployment NotReady", "HTTPRoute", name), false
 	}
 	parents := parentsOf(u)
 	stale, fresh := false, false // by the Gateway's controller; others, of policies for instance, may add what they have to say
@@ -151,7 +160,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 				no.reason, no.message = c.Reason, fmt.Sprintf("%s: HTTPRoute %s, Gateway %s: %s is %s: %s", who, name, parent.ParentRef.Name, c.Type, c.Status, c.Message)
 				no.message += o.withoutPatterns(c)
 				no.tell = true
-				return no
+				return no, true
 			}
 			if c.Type == string(gatewayv1.RouteConditionAccepted) && c.Status == metav1.ConditionTrue {
 				isFresh := c.ObservedGeneration == 0 || c.ObservedGeneration >= u.GetGeneration()
@@ -160,7 +169,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		}
 	}
 	if fresh {
-		return fact{status: corev1.ConditionTrue}
+		return fact{status: corev1.ConditionTrue}, false
 	}
 	changed := plan.WrittenAt(u)
 	left := o.patienceSince(changed)
@@ -169,7 +178,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 		if !changed.IsZero() {
 			o.lookAgain(left)
 		}
-		return fact{status: corev1.ConditionTrue}
+		return fact{status: corev1.ConditionTrue}, false
 	}
 	no.reason = ReasonParentStatus
 	lasting := ""
@@ -190,7 +199,7 @@ func (o *observer) httpRoute(who, name string, was bool) fact {
 	default:
 		no.message = fmt.Sprintf("%s HttpRouteNotReady: Gateway %s has not accepted HTTPRoute %s yet", who, parents[0].ParentRef.Name, name)
 	}
-	return no
+	return no, false
 }
 
 // withoutPatterns is an advice where a Gateway may have refused the regular expressions of a route, which not every Gateway knows.
