@@ -66,21 +66,26 @@ func (r *Repository) Settle(ctx context.Context, name string) {
 // Wait returns when everything that was begun in the background has ended.
 func (r *Repository) Wait() { r.background.Wait() }
 
-// inTurn runs step in the background, after the step of the same name that runs. Of more that wait only the last is taken: a step looks at
-// how things are when it begins.
+// inTurn runs step in the background, after the step of the same name that runs, unless ctx has ended. Of more that wait only the last is
+// taken: a step looks at how things are when it begins.
 func (r *Repository) inTurn(ctx context.Context, name string, step func()) {
+	next := func() {
+		if ctx.Err() == nil {
+			step()
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, running := r.turns[name]; running {
-		r.turns[name] = step
+		r.turns[name] = next
 		return
 	}
 	r.turns[name] = nil
 	r.background.Go(func() {
-		for step != nil && ctx.Err() == nil {
-			step()
+		for next != nil {
+			next()
 			r.mu.Lock()
-			if step = r.turns[name]; step == nil {
+			if next = r.turns[name]; next == nil {
 				delete(r.turns, name)
 			} else {
 				r.turns[name] = nil
