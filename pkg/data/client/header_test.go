@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,16 +162,16 @@ func TestACallThatWasCutOffIsNotMadeAgain(t *testing.T) {
 	require.Equal(t, protocol.Unavailable, protocol.From(err).Code)
 	require.EqualValues(t, 1, fake.calls.Load())
 
-	calls := 0
+	var calls atomic.Int32
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		calls++
+		calls.Add(1)
 		_, _ = io.Copy(io.Discard, r.Body)
 		panic(http.ErrAbortHandler)
 	}))
 	defer web.Close()
 	err = newClient(t, client.Options{URL: web.URL, Retries: 3}).Predict(t.Context(), rows(), &tensor.Response{})
 	require.ErrorContains(t, err, "gave no answer")
-	require.Equal(t, 1, calls)
+	require.EqualValues(t, 1, calls.Load())
 }
 
 func TestAUnixSocket(t *testing.T) {
