@@ -20,6 +20,7 @@ import (
 // process is a started server.
 type process struct {
 	cmd   *exec.Cmd
+	ended chan struct{} // closed when the program has
 	ready time.Duration // from its start to its first answer that it is ready
 }
 
@@ -33,7 +34,11 @@ func start(ctx context.Context, readyURL, program string, args ...string) (*proc
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	p := &process{cmd: cmd}
+	p := &process{cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(p.ended)
+	}()
 	const limit = 90 * time.Second // a Python server on a busy machine
 	for time.Since(began) < limit && ctx.Err() == nil {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, readyURL, http.NoBody)
@@ -49,7 +54,11 @@ func start(ctx context.Context, readyURL, program string, args ...string) (*proc
 				return p, nil
 			}
 		}
-		time.Sleep(time.Millisecond)
+		select {
+		case <-p.ended:
+			return nil, fmt.Errorf("%s %s ended before it was ready: %s", program, strings.Join(args, " "), cmd.ProcessState)
+		case <-time.After(time.Millisecond):
+		}
 	}
 	p.stop()
 	return nil, fmt.Errorf("%s %s is not ready after %s", program, strings.Join(args, " "), time.Since(began).Round(time.Millisecond))
@@ -57,7 +66,7 @@ func start(ctx context.Context, readyURL, program string, args ...string) (*proc
 
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	_ = p.cmd.Wait()
+	<-p.ended
 }
 
 // cpu is the time that the process has computed, from Linux's own count of clock ticks.

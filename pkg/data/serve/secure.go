@@ -24,11 +24,19 @@ const (
 // minPing is how often a client may ping. Balancers and clients that keep idle connections open do it every ten seconds or more.
 const minPing = 5 * time.Second
 
+// How much of a request may come before gRPC asks for more: of one call, whose message gets more once its length is known, and of a connection.
+const (
+	streamWindow = 1 << 20
+	connWindow   = 4 << 20
+)
+
 // wayIn are the options of a gRPC server that are about its connections.
 func (s *Server) wayIn() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		// Goroutines that have answered a call answer the next: their stacks have grown already. When all are busy, a call gets its own.
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
+		// Windows that do not change need no measuring: gRPC would ping the client with each request to learn how wide they might be.
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	}
