@@ -113,11 +113,11 @@ func TestABodyThatTricklesIsGivenUp(t *testing.T) {
 
 // A body that is slower than the stall time in all, and never too slow, is read.
 func TestASlowBodyIsReadWhole(t *testing.T) {
-	s := start(t, httpserver.Options{}, reads(&httpserver.Bodies{Stall: time.Second}))
+	s := start(t, httpserver.Options{}, reads(&httpserver.Bodies{Stall: 2 * time.Second}))
 	conn, err := net.Dial("tcp", s.HTTPAddr().String())
 	require.NoError(t, err)
 	defer conn.Close()
-	const pieces, piece = 20, 16 << 10
+	const pieces, piece = 40, 16 << 10
 	_, err = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", pieces*piece)
 	require.NoError(t, err)
 	for range pieces {

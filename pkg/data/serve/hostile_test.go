@@ -100,6 +100,8 @@ func TestCallsWhoseMessageDoesNotCome(t *testing.T) {
 		conn.Ended(t, waitFor)
 	})
 	t.Run("slowly, and whole", func(t *testing.T) {
+		const stall = time.Second
+		p := impatient(t, stall)
 		conn, err := grpc.NewClient(p.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 				c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
@@ -119,7 +121,7 @@ func TestCallsWhoseMessageDoesNotCome(t *testing.T) {
 type slowLine struct{ net.Conn }
 
 func (l *slowLine) Write(p []byte) (int, error) {
-	time.Sleep(time.Duration(len(p)) * time.Microsecond / 2)
+	time.Sleep(time.Duration(len(p)) * 3 * time.Microsecond)
 	return l.Conn.Write(p)
 }
 
@@ -148,7 +150,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 
 // One that reads slowly gets it all, and one that lets calls overlap is not taken for one that stalls.
 func TestSlowCallersAreServed(t *testing.T) {
-	const stall = 300 * time.Millisecond
+	const stall = time.Second
 	p := impatient(t, stall)
 	conn, err := grpc.NewClient(p.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
@@ -161,7 +163,7 @@ func TestSlowCallersAreServed(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
-			for end := time.Now().Add(5 * stall); time.Now().Before(end); time.Sleep(time.Duration(i) * stall / 4) {
+			for end := time.Now().Add(2 * stall); time.Now().Before(end); time.Sleep(time.Duration(i) * stall / 4) {
 				out, err := client.ModelInfer(t.Context(), bytesOf(100<<10))
 				if err != nil || len(out.GetRawOutputContents()[0]) != 100<<10 {
 					t.Errorf("a call beside others: %v", err)
@@ -170,7 +172,7 @@ func TestSlowCallersAreServed(t *testing.T) {
 		})
 	}
 	all.Wait()
-	time.Sleep(4 * stall)
+	time.Sleep(2 * stall)
 	_, err = client.ModelInfer(t.Context(), bytesOf(10))
 	require.NoError(t, err, "a connection may be idle, and a stream may last")
 	out, err := client.ModelInfer(t.Context(), bytesOf(100<<10), grpc.UseCompressor(gzip.Name))
@@ -180,7 +182,7 @@ func TestSlowCallersAreServed(t *testing.T) {
 
 // Floods of what costs a client nothing: the server answers others meanwhile, and its callers' connections end or go on.
 func TestFloodsOfFrames(t *testing.T) {
-	p := impatient(t, time.Second)
+	p := impatient(t, 5*time.Second)
 	client := grpcClient(t, p.GRPCAddr().String())
 	call := frames.Call(inferMethod)
 	field := frames.Block("x-flood", strings.Repeat("y", 16_000))
