@@ -190,8 +190,10 @@ func (j *judgement) exact(key string, want any) {
 	switch kind {
 	case "Pod":
 		list = j.got.pods
-	case "Defaulted", "Status":
+	case "Defaulted":
 		list, object = j.got.defaulted, "InferenceService/"+name
+	case "Status":
+		list, object = j.got.status, "InferenceService/"+name
 	}
 	i := slices.IndexFunc(list, func(d doc) bool { return ref(d) == object })
 	if i < 0 {

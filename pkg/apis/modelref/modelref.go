@@ -155,7 +155,7 @@ func readFile(r *Ref, rest string) error {
 func readClaim(r *Ref, rest string) error {
 	r.Store = PVC
 	r.Authority, r.Path, _ = strings.Cut(rest, "/")
-	r.Path = strings.Trim(r.Path, "/")
+	r.Path = strings.TrimRight(r.Path, "/") // what is left of a slash at the front would be an absolute path inside the claim
 	if !isName(r.Authority) {
 		return fault(r, fmt.Sprintf("names the claim %q, which cannot be the name of one", r.Authority), "pvc://claim or pvc://claim/path")
 	}

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,4 +49,73 @@ func EnvValue(env []corev1.EnvVar, name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// KeepChosen takes the alternatives out of a merged value that an overlay does not choose, where it chooses one: a merge keeps a probe's
+// httpGet beside the exec that is laid over it, and Kubernetes takes one of the two. What there are alternatives of is a struct of pointers.
+func KeepChosen[T any](merged, overlay *T) {
+	m, o := reflect.ValueOf(merged).Elem(), reflect.ValueOf(overlay).Elem()
+	if o.IsZero() {
+		return
+	}
+	for i := range m.NumField() {
+		if o.Field(i).IsZero() {
+			m.Field(i).SetZero()
+		}
+	}
+}
+
+// KeepChosenOf does so for everything in a container that Kubernetes takes one of.
+func KeepChosenOf(merged, overlay *corev1.Container) {
+	for _, p := range [][2]*corev1.Probe{
+		{merged.LivenessProbe, overlay.LivenessProbe}, {merged.ReadinessProbe, overlay.ReadinessProbe}, {merged.StartupProbe, overlay.StartupProbe},
+	} {
+		if p[0] != nil && p[1] != nil {
+			KeepChosen(&p[0].ProbeHandler, &p[1].ProbeHandler)
+		}
+	}
+	if m, o := merged.Lifecycle, overlay.Lifecycle; m != nil && o != nil {
+		for _, h := range [][2]*corev1.LifecycleHandler{{m.PostStart, o.PostStart}, {m.PreStop, o.PreStop}} {
+			if h[0] != nil && h[1] != nil {
+				KeepChosen(h[0], h[1])
+			}
+		}
+	}
+	for i := range overlay.Env {
+		for j := range merged.Env {
+			if o, m := &overlay.Env[i], &merged.Env[j]; o.Name == m.Name {
+				keepChosenValue(m, o)
+			}
+		}
+	}
+}
+
+// keepChosenValue is about a variable, which has a value or one source of it.
+func keepChosenValue(merged, overlay *corev1.EnvVar) {
+	switch {
+	case overlay.ValueFrom != nil:
+		merged.Value = ""
+		if merged.ValueFrom != nil {
+			KeepChosen(merged.ValueFrom, overlay.ValueFrom)
+		}
+	case overlay.Value != "":
+		merged.ValueFrom = nil
+	}
+}
+
+// CommonFolder is the deepest folder that holds every target; empty where that is the root.
+func CommonFolder(sources []Source) string {
+	var folder []string
+	for i, s := range sources {
+		parts := strings.Split(s.Path, "/")
+		if i == 0 {
+			folder = parts
+		}
+		n := 0
+		for n < len(folder) && n < len(parts) && folder[n] == parts[n] {
+			n++
+		}
+		folder = folder[:n]
+	}
+	return strings.Join(folder, "/")
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -63,6 +65,9 @@ func (r *resolver) canary(stable *resolved, entry *servingv1beta1.CanarySpec, po
 	spec, err := overlay(&r.svc.Spec.Predictor, &entry.Predictor)
 	if err != nil {
 		return nil, invalidPredictor("%v: write the fields of both as they are in the API", err)
+	}
+	if spec.WorkerSpec != nil {
+		return nil, unsupported("the stable predictor spans several nodes (workerSpec), and a canary predictor cannot: serve the new model as a service of its own")
 	}
 	if !r.snap.Brief {
 		if r.own, err = plan.Tree(&entry.Predictor); err != nil {
@@ -205,6 +210,12 @@ func overlay(stable, canary *servingv1beta1.PredictorSpec) (*servingv1beta1.Pred
 	merged := &servingv1beta1.PredictorSpec{}
 	if err := json.Unmarshal(raw, merged); err != nil {
 		return nil, fmt.Errorf("lay the canary over spec.predictor: %w", err)
+	}
+	if canary.Model != nil && merged.Model != nil {
+		plan.KeepChosenOf((*corev1.Container)(&merged.Model.Container), (*corev1.Container)(&canary.Model.Container))
+	}
+	if canary.DeploymentStrategy != nil {
+		merged.DeploymentStrategy = canary.DeploymentStrategy.DeepCopy() // the bounds of a rolling update are none of Recreate
 	}
 	return merged, nil
 }

@@ -42,7 +42,7 @@ func (r *resolver) transformer(spec *servingv1beta1.TransformerSpec) (*plan.Comp
 	}
 	c := r.component(serving.Transformer, names.Transformer(r.svc.Name), &spec.ComponentExtensionSpec)
 	c.Pod = corev1.PodSpec(spec.PodSpec)
-	main := &c.Pod.Containers[0]
+	main := mainContainer(c.Pod.Containers)
 	host := r.predictorHost()
 	if r.plan.Mode == serving.ModelMesh {
 		var err error
@@ -79,12 +79,16 @@ func (r *resolver) explainer(spec *servingv1beta1.ExplainerSpec) (*plan.Componen
 		c.Pod.Containers = slices.Insert(c.Pod.Containers, 0, r.artContainer(spec.ART, ext))
 		switch uri := spec.ART.StorageURI; {
 		case len(spec.StorageURIs) > 0:
-			c.Storage, err = r.manySources(serving.Explainer, spec.StorageURIs, "", spec.ART.Storage)
+			access := spec.ART.Storage
+			if access == nil {
+				access = r.predictorStorage()
+			}
+			c.Storage, err = r.manySources(serving.Explainer, spec.StorageURIs, "", access)
 		case uri != "":
 			c.Storage, err = r.oneSource(serving.Explainer, "spec.explainer.art.storageUri", uri, "")
 		}
 	case len(spec.Containers) > 0:
-		main := &c.Pod.Containers[0]
+		main := mainContainer(c.Pod.Containers)
 		addFlag(main, "--"+handoff.FlagModelName, r.svc.Name)
 		addFlag(main, "--"+handoff.FlagPredictorHost, r.predictorHost())
 		addFlag(main, "--"+handoff.FlagHTTPPort, strconv.Itoa(handoff.HTTPPort))
@@ -98,7 +102,7 @@ func (r *resolver) explainer(spec *servingv1beta1.ExplainerSpec) (*plan.Componen
 	if err != nil {
 		return nil, err
 	}
-	c.Protocol = containerProtocol(&c.Pod.Containers[0])
+	c.Protocol = containerProtocol(mainContainer(c.Pod.Containers))
 	r.trace(c.Pod.Containers)
 	return c, r.dress(c, ext)
 }
@@ -140,7 +144,7 @@ func (r *resolver) component(role serving.ComponentRole, name string, ext *servi
 
 // dress adds metadata and scaling.
 func (r *resolver) dress(c *plan.Component, ext *servingv1beta1.ComponentExtensionSpec) error {
-	c.Labels = r.labels(c.Role, nil, r.svc.Labels, ext.Labels)
+	c.Labels = r.labels(c.Role, nil, r.plan.Owner.Labels, ext.Labels)
 	c.Annotations = r.annotations(nil, r.internal(c, ext), ext.Annotations)
 	return r.finish(c, ext)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -19,13 +20,13 @@ import (
 
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
 // mergeContainer lays the service's container over the runtime's. Arguments add up, everything else follows the strategic merge of Kubernetes.
 func mergeContainer(runtime corev1.Container, service servingv1beta1.Container) (corev1.Container, error) {
 	args := append(append([]string{}, runtime.Args...), service.Args...)
-	own := service.Env
 	service.Args = nil
 	merged := runtime
 	if lay(&merged, corev1.Container(service)) {
@@ -42,17 +43,16 @@ func mergeContainer(runtime corev1.Container, service servingv1beta1.Container) 
 	if len(args) > 0 {
 		merged.Args = args
 	}
-	for i := range merged.Env {
-		// A merge of value and valueFrom keeps both, which Kubernetes refuses; the service's own wins.
-		if e := &merged.Env[i]; e.Value != "" && e.ValueFrom != nil {
-			for j := range own {
-				if own[j].Name == e.Name {
-					*e = own[j]
-				}
-			}
-		}
-	}
+	plan.KeepChosenOf(&merged, (*corev1.Container)(&service))
+	merged.Ports = slices.DeleteFunc(merged.Ports, func(p corev1.ContainerPort) bool { return p.Name != "" && isElsewhere(p, service.Ports) })
 	return merged, nil
+}
+
+// isElsewhere says that the service gives a port's name to another port.
+func isElsewhere(p corev1.ContainerPort, service []corev1.ContainerPort) bool {
+	named := func(o corev1.ContainerPort) bool { return o.Name == p.Name }
+	same := func(o corev1.ContainerPort) bool { return o.ContainerPort == p.ContainerPort }
+	return slices.ContainsFunc(service, named) && !slices.ContainsFunc(service, same)
 }
 
 // mergePod lays the service's pod over the pod-level fields of a runtime. Containers are not its business.
@@ -73,7 +73,26 @@ func mergePod(runtime *servingv1alpha1.ServingRuntimePodSpec, service servingv1b
 		}
 	}
 	merged.Containers, merged.InitContainers = containers, inits
+	for i := range merged.Volumes {
+		for j := range service.Volumes {
+			if m, own := &merged.Volumes[i], &service.Volumes[j]; m.Name == own.Name {
+				plan.KeepChosen(&m.VolumeSource, &own.VolumeSource)
+			}
+		}
+	}
+	merged.ResourceClaims = claims(runtime.ResourceClaims, service.ResourceClaims)
 	return corev1.PodSpec(merged), nil
+}
+
+// claims are the service's own, then those of the runtime that have other names. Each is of one kind, so that two are never one.
+func claims(runtime, service []corev1.PodResourceClaim) []corev1.PodResourceClaim {
+	all := slices.Clone(service)
+	for _, c := range runtime {
+		if !slices.ContainsFunc(service, func(own corev1.PodResourceClaim) bool { return own.Name == c.Name }) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // strategicMerge lays an overlay over a base by the merge keys of a schema.

@@ -20,7 +20,7 @@ import (
 )
 
 // workers decides on the further nodes of a predictor and tells head and workers about each other.
-func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec, runtime *servingv1alpha1.ServingRuntimeSpec, labels map[string]string) error {
+func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec, runtime *servingv1alpha1.ServingRuntimeSpec, labels, internal map[string]string) error {
 	if runtime.WorkerSpec == nil {
 		return &plan.Blocked{
 			Reason:  servingv1beta1.ReasonInvalidWorkerSpec,
@@ -75,11 +75,10 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 	generation := map[string]string{serving.LabelGeneration: strconv.FormatInt(r.svc.Generation, 10)}
 	c.Labels = layers(c.Labels, generation)
 	drop := r.st.DisallowedAnnotations()
-	ownAnnotations := r.internal(c, &spec.ComponentExtensionSpec)
 	c.Workers = &plan.Workers{
 		Name: names.Worker(r.svc.Name), Replicas: int32(n.nodes - 1), Pod: pod, HeadService: headService, Service: workerService,
 		Labels:      layers(r.labels(serving.Predictor, runtime.WorkerSpec.Labels, labels, spec.Labels), generation),
-		Annotations: layers(plan.Without(runtime.WorkerSpec.Annotations, drop), plan.Without(r.svc.Annotations, drop), ownAnnotations, plan.Without(spec.Annotations, drop)),
+		Annotations: layers(plan.Without(runtime.WorkerSpec.Annotations, drop), plan.Without(r.svc.Annotations, drop), internal, plan.Without(spec.Annotations, drop)),
 	}
 	return nil
 }
@@ -97,6 +96,7 @@ func workerPod(runtime *servingv1alpha1.WorkerSpec, own *servingv1beta1.WorkerSp
 	if err != nil {
 		return corev1.PodSpec{}, nil, invalidPredictor("%v", err)
 	}
+	worker.Name = WorkerContainer // whatever the service calls it: by this name it gets the model
 	pod, err := mergePod(&runtime.ServingRuntimePodSpec, own.PodSpec)
 	if err != nil {
 		return corev1.PodSpec{}, nil, invalidPredictor("%v", err)

@@ -5,7 +5,6 @@ package resolve
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +20,8 @@ import (
 // resolved is a predictor with what its canaries build on.
 type resolved struct {
 	component *plan.Component
+	// labels are the service's, with those that the server of its model wants.
+	labels map[string]string
 	// spec is the predictor with the chosen runtime written into it.
 	spec *servingv1beta1.PredictorSpec
 }
@@ -69,19 +70,19 @@ func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, err
 	}
 	c.Annotations = r.annotations(runtimeSpec.Annotations, own, spec.Annotations)
 	if spec.WorkerSpec != nil {
-		if err := r.workers(c, spec, runtimeSpec, serviceLabels); err != nil {
+		if err := r.workers(c, spec, runtimeSpec, serviceLabels, own); err != nil {
 			return nil, err
 		}
 	}
 	if err := r.finish(c, &spec.ComponentExtensionSpec); err != nil {
 		return nil, err
 	}
-	return &resolved{component: c, spec: spec}, nil
+	return &resolved{component: c, labels: serviceLabels, spec: spec}, nil
 }
 
 // finish decides what every component has alike: scaling, Knative traffic, storage access.
 func (r *resolver) finish(c *plan.Component, ext *servingv1beta1.ComponentExtensionSpec) error {
-	if err := checkContainers(c); err != nil {
+	if err := r.checkPods(c); err != nil {
 		return err
 	}
 	r.credentials(c)
@@ -91,39 +92,6 @@ func (r *resolver) finish(c *plan.Component, ext *servingv1beta1.ComponentExtens
 	}
 	if r.plan.Mode != serving.Standard {
 		r.knative(c, ext)
-	}
-	return nil
-}
-
-// checkContainers refuses what the API server would, and later: names that are there twice, and a volume of the user's where a model goes.
-func checkContainers(c *plan.Component) error {
-	seen := map[string]bool{}
-	for _, list := range [][]corev1.Container{c.Pod.InitContainers, c.Pod.Containers} {
-		for i := range list {
-			if name := list[i].Name; seen[name] {
-				return unsupported("the pod of the %s has two containers called %q: give one another name", c.Role, name)
-			}
-			seen[list[i].Name] = true
-		}
-	}
-	if len(c.Storage.Sources) > 0 && findContainer(c.Pod.Containers, ServingContainer) == nil {
-		return unsupported("the %s has a model and no container called %s to mount it in: give the container that serves that name", c.Role, ServingContainer)
-	}
-	for i := range c.Pod.Containers {
-		one := &c.Pod.Containers[i]
-		if one.Name != ServingContainer && one.Name != TransformerContainer {
-			continue
-		}
-		for _, m := range one.VolumeMounts {
-			if m.Name == handoff.ProvisionVolume || m.Name == handoff.PVCSourceVolume {
-				continue // the model's own volume, which the user may describe
-			}
-			for _, s := range c.Storage.Sources {
-				if path.Clean(m.MountPath) == s.Path {
-					return unsupported("container %s of the %s mounts volume %s at %s, where the model goes: mount it elsewhere, or take the model's source away", one.Name, c.Role, m.Name, s.Path)
-				}
-			}
-		}
 	}
 	return nil
 }
@@ -277,12 +245,9 @@ func sidecars(runtime, service []corev1.Container) ([]corev1.Container, error) {
 // customPredictor is a pod of the user's own.
 func (r *resolver) customPredictor(c *plan.Component, spec *servingv1beta1.PredictorSpec) error {
 	c.Pod = *(*corev1.PodSpec)(&spec.PodSpec).DeepCopy()
-	main := findContainer(c.Pod.Containers, ServingContainer)
-	if main == nil {
-		main = &c.Pod.Containers[0]
-		if main.Name == "" {
-			main.Name = ServingContainer
-		}
+	main := mainContainer(c.Pod.Containers)
+	if main.Name == "" {
+		main.Name = ServingContainer
 	}
 	speaks := main
 	if t := findContainer(c.Pod.Containers, TransformerContainer); t != nil {

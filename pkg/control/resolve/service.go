@@ -147,6 +147,9 @@ func (r *resolver) components() error {
 			return inRole(err, serving.Predictor)
 		}
 		r.plan.Components = append(r.canaries(stable), *stable.component)
+		if len(stable.labels) > 0 { // those that the server wants are on everything that is made of the service, as clusters have it
+			r.plan.Owner.Labels = stable.labels
+		}
 	}
 	if t := r.svc.Spec.Transformer; t != nil {
 		c, err := r.transformer(t)
@@ -199,6 +202,14 @@ func findContainer(cs []corev1.Container, name string) *corev1.Container {
 		}
 	}
 	return nil
+}
+
+// mainContainer is the container of a pod of the user's own that serves: the one that says so by its name, else the first.
+func mainContainer(cs []corev1.Container) *corev1.Container {
+	if c := findContainer(cs, ServingContainer); c != nil {
+		return c
+	}
+	return &cs[0]
 }
 
 // setEnv sets a variable, replacing one of the same name.

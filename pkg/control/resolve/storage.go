@@ -58,15 +58,23 @@ func (r *resolver) containerStorage(role serving.ComponentRole, c *corev1.Contai
 	case uri != "" && len(many) > 0:
 		return plan.Storage{}, unsupported("spec.%s has both storageUris and the variable STORAGE_URI: keep one", role)
 	case len(many) > 0:
-		var spec *servingv1beta1.ModelStorageSpec
-		if m := r.svc.Spec.Predictor.Model; m != nil && role != serving.Predictor {
-			spec = m.Storage
+		var access *servingv1beta1.ModelStorageSpec
+		if role != serving.Predictor {
+			access = r.predictorStorage()
 		}
-		return r.manySources(role, many, container, spec)
+		return r.manySources(role, many, container, access)
 	case uri != "":
 		return r.oneSource(role, "variable STORAGE_URI of container "+c.Name, uri, container)
 	}
 	return plan.Storage{}, nil
+}
+
+// predictorStorage says how the predictor's model is got at; storageUris of the other components are got at in the same way.
+func (r *resolver) predictorStorage() *servingv1beta1.ModelStorageSpec {
+	if m := r.svc.Spec.Predictor.Model; m != nil {
+		return m.Storage
+	}
+	return nil
 }
 
 func (r *resolver) oneSource(role serving.ComponentRole, where, uri, container string) (plan.Storage, error) {
@@ -82,7 +90,7 @@ func (r *resolver) manySources(role serving.ComponentRole, many []servingv1beta1
 	s := plan.Storage{Inline: true, Spec: spec}
 	taken := map[string]string{}
 	for i, u := range many {
-		how, _, err := r.accept(u.URI, container)
+		how, _, err := r.bring(u.URI, container) // whatever is in the local cache: only the one model of a service is mounted from there
 		if err != nil {
 			return plan.Storage{}, err
 		}
@@ -160,6 +168,11 @@ func (r *resolver) accept(uri, named string) (how, container string, err error) 
 	if r.svc.IsCached(uri) {
 		return "mounted from the local cache " + r.svc.Labels[serving.LabelLocalModel], "", nil
 	}
+	return r.bring(uri, named)
+}
+
+// bring is accept for what is in no local cache.
+func (r *resolver) bring(uri, named string) (how, container string, err error) {
 	if scheme, _, ok := strings.Cut(uri, "://"); ok && (scheme == "oci" || strings.HasPrefix(scheme, "oci+")) {
 		return r.acceptOCI(uri, scheme)
 	}
@@ -177,6 +190,8 @@ func (r *resolver) accept(uri, named string) (how, container string, err error) 
 	switch {
 	case err != nil:
 		return "", "", unsupported("%v", err)
+	case !strings.HasPrefix(uri, ref.Scheme):
+		return "", "", unsupported("storageUri %q has its scheme in capital letters: write %s://", modelref.Redact(uri), ref.Scheme)
 	case ref.IsBuiltIn():
 		return "brought by the storage initializer", "", nil
 	}

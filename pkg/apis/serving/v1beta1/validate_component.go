@@ -180,6 +180,9 @@ func (v *validator) canaries(at *field.Path) {
 	if spec.Predictor.Model == nil && spec.Predictor.SourceURI() == "" && len(spec.Predictor.StorageURIs) == 0 {
 		v.add(field.Forbidden(at, "canary predictors need a stable predictor with a model or a source of its own; set spec.predictor.model"))
 	}
+	if spec.Predictor.WorkerSpec != nil {
+		v.add(field.Forbidden(at, "a predictor that spans several nodes has no canary predictors; serve the new model as a service of its own, or remove workerSpec"))
+	}
 	seen, sum := map[string]bool{}, int64(0)
 	for i := range spec.Canary {
 		c, where := &spec.Canary[i], at.Index(i)

@@ -40,7 +40,7 @@ func (v *validator) template(at *field.Path, pod *PodSpec, merged bool, overlaid
 		core.Containers[i].Name = handoff.MainContainer
 	}
 	v.refuse(podrules.Pod(at, &core, podrules.Options{
-		Merged: merged, MergedContainers: overlaid, Deployment: v.mode == serving.Standard, Volumes: isOwnVolume,
+		Merged: merged, MergedContainers: overlaid, Deployment: v.mode == serving.Standard, Volumes: IsOwnVolume,
 	})...)
 }
 
@@ -52,8 +52,8 @@ func (v *validator) modelContainer(at *field.Path, c *Container) {
 	}
 }
 
-// isOwnVolume reports whether pods get a volume of this name with their model.
-func isOwnVolume(name string) bool {
+// IsOwnVolume reports whether pods get a volume of this name with their model.
+func IsOwnVolume(name string) bool {
 	own := []string{
 		handoff.ProvisionVolume, handoff.PVCSourceVolume, handoff.CABundleVolume, handoff.AgentCABundleVolume, handoff.ModelConfigVolume,
 		handoff.ModelDirVolume, handoff.GCSVolume, handoff.HDFSVolume, handoff.OCIAuthVolume, handoff.OCIModelVolume, handoff.OCIFetchVolume,

@@ -103,6 +103,7 @@ func (v *validator) hpa(at *field.Path, e *ComponentExtensionSpec, own bool) {
 	if target := e.ScaleTarget; target != nil {
 		v.percentage(at, e, metric, *target)
 	}
+	v.resourcesOnly(at, e, own)
 	if !own {
 		return
 	}
@@ -113,16 +114,23 @@ func (v *validator) hpa(at *field.Path, e *ComponentExtensionSpec, own bool) {
 		v.add(field.Invalid(at.Child("minReplicas"), 0, fmt.Sprintf(
 			"the hpa autoscaler cannot scale to zero; set at least 1, or the annotation %s: keda", serving.AnnotationAutoscalerClass)))
 	}
+}
+
+// resourcesOnly checks the metrics of a HorizontalPodAutoscaler. Knative makes its own without them, so that only their kind counts there.
+func (v *validator) resourcesOnly(at *field.Path, e *ComponentExtensionSpec, own bool) {
 	if e.AutoScaling == nil {
 		return
+	}
+	fix := "remove it, as Knative knows none of them"
+	if own {
+		fix = fmt.Sprintf("set the annotation %s: keda for the others", serving.AnnotationAutoscalerClass)
 	}
 	for i, m := range e.AutoScaling.Metrics {
 		where := at.Child("autoScaling", "metrics").Index(i)
 		switch {
 		case m.Type != ResourceMetricSource:
-			v.add(field.Invalid(where.Child("type"), m.Type, fmt.Sprintf(
-				"the hpa autoscaler takes Resource only; set the annotation %s: keda for the others", serving.AnnotationAutoscalerClass)))
-		case m.Resource != nil:
+			v.add(field.Invalid(where.Child("type"), m.Type, "the hpa autoscaler takes Resource only; "+fix))
+		case own && m.Resource != nil:
 			v.hpaResource(where.Child("resource", "target"), m.Resource)
 		}
 	}

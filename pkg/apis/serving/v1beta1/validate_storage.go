@@ -78,6 +78,8 @@ func (v *validator) uri(at *field.Path, uri string) {
 	switch {
 	case errors.As(err, &fault):
 		v.add(field.Invalid(at, modelref.Redact(uri), fault.Rule+"; "+fault.Fix))
+	case !strings.HasPrefix(uri, ref.Scheme) && !v.supported(uri): // what brings models compares schemes letter by letter
+		v.add(field.Invalid(at, modelref.Redact(uri), fmt.Sprintf("has its scheme in capital letters; write %s://", ref.Scheme)))
 	case !ref.IsBuiltIn() && !v.supported(uri):
 		v.add(field.Invalid(at, modelref.Redact(uri), fmt.Sprintf(
 			"nothing fetches the scheme %q here; use one of %s, or add a ClusterStorageContainer that lists it", ref.Scheme, strings.Join(modelref.BuiltInSchemes(), ", "))))
@@ -197,6 +199,9 @@ func (v *validator) art(at *field.Path, a *ARTExplainerSpec, manyURIs bool) {
 	}
 	if a.Storage == nil {
 		return
+	}
+	if a.StorageURI == "" && !manyURIs {
+		v.warn(at.Child("storage"), "has no effect without a source; set storageUri, or remove it")
 	}
 	stores := []string{"s3", "hdfs", "webhdfs"}
 	if scheme, _, ok := strings.Cut(a.StorageURI, "://"); a.StorageURI != "" && (!ok || !slices.Contains(stores, scheme)) {

@@ -21,7 +21,8 @@ import (
 
 // agentTasks is what the annotations ask an agent for that is not there yet.
 func agentTasks(pod *corev1.Pod) (logs, pulls, batches bool) {
-	if container(&pod.Spec, handoff.AgentContainer) != nil || len(pod.Spec.Containers) == 0 {
+	further := container(&pod.Spec, workerContainer) != nil && container(&pod.Spec, servingContainer) == nil // requests come to the head alone
+	if container(&pod.Spec, handoff.AgentContainer) != nil || len(pod.Spec.Containers) == 0 || further {
 		return false, false, false
 	}
 	_, logs = pod.Annotations[serving.AnnotationInternalLogger]

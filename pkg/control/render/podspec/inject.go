@@ -71,8 +71,8 @@ type Needs struct {
 func NeedsOf(pod *corev1.Pod, st *settings.Settings) Needs {
 	var n Needs
 	if uri, wanted := wantedSource(pod, st); wanted {
-		_, cached := pod.Labels[serving.LabelLocalModel] // on a claim, too
-		if !cached && !strings.HasPrefix(uri, "pvc://") {
+		_, cached, err := fromLocalCache(pod, uri)
+		if !cached && err == nil && !strings.HasPrefix(uri, "pvc://") {
 			n = Needs{Account: true, StorageContainers: true, StorageSpec: specOf(pod.Annotations) != nil}
 		}
 	}

@@ -118,8 +118,9 @@ func TestLocalModelCache(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "models/66104b1c71a6ce1e/sub", pod.Spec.Containers[0].VolumeMounts[0].SubPath)
 	require.Equal(t, "llama-gpu1", pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName)
-	_, err = inject(t, append(cached, source("hf://m/lion"))...)
-	require.ErrorContains(t, err, "is not in the local model cache")
+	other, err := inject(t, append(cached, source("hf://m/lion"))...)
+	require.NoError(t, err)
+	require.Equal(t, []string{"hf://m/lion", "/mnt/models"}, other.Spec.InitContainers[0].Args)
 	_, err = inject(t, label(serving.LabelLocalModel, "llama"), source("hf://m/l"))
 	require.ErrorContains(t, err, serving.AnnotationInternalLocalModelPVC)
 }

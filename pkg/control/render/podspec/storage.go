@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
-	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -41,9 +40,10 @@ func injectStorage(pod *corev1.Pod, a Admission) error {
 	if len(to) == 0 {
 		return fmt.Errorf("the pod has neither a container named %s nor one named %s to mount the model in", servingContainer, workerContainer)
 	}
-	uri, err := fromLocalCache(pod, uri)
-	if err != nil {
+	if copied, ok, err := fromLocalCache(pod, uri); err != nil {
 		return err
+	} else if ok {
+		uri = copied
 	}
 	if _, ok := plan.EnvValue(to[0].Env, handoff.EnvStorageURI); ok {
 		putEnv(to[0], corev1.EnvVar{Name: handoff.EnvStorageURI, Value: plan.ModelPath})
@@ -73,21 +73,22 @@ func claimSource(name, claim string, readOnly bool) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim, ReadOnly: readOnly}}}
 }
 
-// fromLocalCache points a URI at the node-local copy that the service was given.
-func fromLocalCache(pod *corev1.Pod, uri string) (string, error) {
+// fromLocalCache points a URI at the node-local copy that the service was given. A model of the service that is not in the cache, such as
+// a canary's or a transformer's, is brought as if there was none.
+func fromLocalCache(pod *corev1.Pod, uri string) (copied string, ok bool, err error) {
 	if _, ok := pod.Labels[serving.LabelLocalModel]; !ok {
-		return uri, nil
+		return "", false, nil
 	}
 	claim, ok := pod.Annotations[serving.AnnotationInternalLocalModelPVC]
 	if !ok {
-		return "", fmt.Errorf("label %s is set, but annotation %s is not", serving.LabelLocalModel, serving.AnnotationInternalLocalModelPVC)
+		return "", false, fmt.Errorf("label %s is set, but annotation %s is not", serving.LabelLocalModel, serving.AnnotationInternalLocalModelPVC)
 	}
 	cached := strings.TrimSuffix(pod.Annotations[serving.AnnotationInternalLocalModelSourceURI], "/")
 	rest, ok := strings.CutPrefix(uri, cached)
 	if !ok || rest != "" && !strings.HasPrefix(rest, "/") {
-		return "", fmt.Errorf("the model %q is not in the local model cache of %q", modelref.Redact(uri), modelref.Redact(cached))
+		return "", false, nil
 	}
-	return "pvc://" + claim + "/models/" + names.ModelKey(pod.Annotations[serving.AnnotationInternalLocalModelSourceURI]) + strings.TrimSuffix(rest, "/"), nil
+	return "pvc://" + claim + "/models/" + names.ModelKey(pod.Annotations[serving.AnnotationInternalLocalModelSourceURI]) + strings.TrimSuffix(rest, "/"), true, nil
 }
 
 // confidential are the variables of an encrypted model.
@@ -219,6 +220,7 @@ func layOver(c corev1.Container, overlay *servingv1alpha1.ClusterStorageContaine
 	if err := json.Unmarshal(merged, &out); err != nil {
 		return c, fmt.Errorf("lay ClusterStorageContainer %s over the storage initializer: %w", overlay.Name, err)
 	}
+	plan.KeepChosenOf(&out, &overlay.Spec.Container)
 	// By its name the init container is known, to a second admission and to the status.
 	out.Name = c.Name
 	return out, nil
@@ -247,9 +249,9 @@ func expandSources(pod *corev1.PodSpec, p *plan.Plan, c *plan.Component, st *set
 		}
 	}
 	if len(fetched) > 0 {
-		root, err := commonParent(fetched)
-		if err != nil {
-			return err
+		root := plan.CommonFolder(fetched)
+		if root == "" {
+			return errors.New("the mountPaths of storageUris have no folder in common below the root: put them under one, such as /mnt/models")
 		}
 		volume := volumeAt(pod, root, modelVolume, emptyDir(""))
 		for _, t := range to {
@@ -284,21 +286,4 @@ func volumeAt(pod *corev1.PodSpec, at, fallback string, v corev1.Volume) string 
 	}
 	addVolume(pod, v)
 	return v.Name
-}
-
-// commonParent is the deepest folder that holds every target.
-func commonParent(sources []plan.Source) (string, error) {
-	parent := strings.Split(sources[0].Path, "/")
-	for _, s := range sources[1:] {
-		parts := strings.Split(s.Path, "/")
-		n := 0
-		for n < len(parent) && n < len(parts) && parent[n] == parts[n] {
-			n++
-		}
-		parent = parent[:n]
-	}
-	if len(parent) < 2 {
-		return "", errors.New("the mountPaths of storageUris have no folder in common below the root: put them under one, such as /mnt/models")
-	}
-	return strings.Join(parent, "/"), nil
 }
