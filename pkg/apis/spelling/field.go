@@ -66,13 +66,16 @@ func Field(t reflect.Type, keys []string) string {
 	return "; remove it or correct its name"
 }
 
-// SplitPath splits a path as Kubernetes writes it, "spec.containers[0].name", into its keys.
+// SplitPath splits a path as Kubernetes writes it, "spec.containers[0].name", into its keys. A key can be empty, "spec.", but for one alone.
 func SplitPath(path string) []string {
 	var keys []string
 	for path != "" {
 		switch path[0] {
 		case '.':
 			path = path[1:]
+			if path == "" || path[0] == '.' {
+				keys = append(keys, "")
+			}
 		case '[':
 			end := strings.IndexByte(path, ']')
 			if end < 0 {

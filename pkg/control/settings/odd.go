@@ -31,7 +31,7 @@ func (d *decoder) unknown(key, text string, section reflect.Type) {
 		path = strings.TrimSuffix(path, `"`)
 		keys := spelling.SplitPath(path)
 		meant := spelling.Field(section, keys)
-		if strings.EqualFold(meant, `; did you mean "`+keys[len(keys)-1]+`"?`) {
+		if n := len(keys); n > 0 && strings.EqualFold(meant, `; did you mean "`+keys[n-1]+`"?`) {
 			continue
 		}
 		d.odd = append(d.odd, Fault{Key: key, Path: "$." + path, Problem: "is not known and has no effect" + meant})
