@@ -29,7 +29,7 @@ func adoption(full, want plan.Object) ([]byte, error) {
 	fields := full.GetManagedFields()
 	for i := range fields {
 		f := &fields[i]
-		if f.Manager != FieldManager || f.Operation != metav1.ManagedFieldsOperationApply || f.Subresource != "" || f.FieldsV1 == nil {
+		if !plan.IsApplied(f) || f.FieldsV1 == nil {
 			continue
 		}
 		rest, err := letGo(f.FieldsV1.GetRawBytes(), tree)

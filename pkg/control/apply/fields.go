@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 // KeepOwn leaves of the records of managers in an object without a Go type only ours, and its fields as one text: as the tree of maps that
@@ -18,7 +20,7 @@ func KeepOwn(u *unstructured.Unstructured) {
 	if !ok {
 		return
 	}
-	entry := ownEntry(u)
+	entry := plan.Applied(u)
 	text := textOf(entry)
 	if text == "" {
 		delete(metadata, "managedFields")
@@ -67,22 +69,7 @@ func withOwner(fields []byte, o metav1.Object) []byte {
 }
 
 // ownText is our entry of the managed fields, empty where there is none. It reads both what the API server sends and what KeepOwn leaves.
-func ownText(u *unstructured.Unstructured) string { return textOf(ownEntry(u)) }
-
-func ownEntry(u *unstructured.Unstructured) map[string]any {
-	metadata, _ := u.Object["metadata"].(map[string]any)
-	entries, _ := metadata["managedFields"].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] != FieldManager || entry["operation"] != string(metav1.ManagedFieldsOperationApply) {
-			continue
-		}
-		if sub, _ := entry["subresource"].(string); sub == "" {
-			return entry
-		}
-	}
-	return nil
-}
+func ownText(u *unstructured.Unstructured) string { return textOf(plan.Applied(u)) }
 
 func textOf(entry map[string]any) string {
 	switch fields := entry["fieldsV1"].(type) {

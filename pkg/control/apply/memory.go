@@ -13,7 +13,6 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -190,7 +189,7 @@ func ownFields(o plan.Object) []byte {
 	fields := o.GetManagedFields()
 	for i := range fields {
 		f := &fields[i]
-		if f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == "" && f.FieldsV1 != nil {
+		if plan.IsApplied(f) && f.FieldsV1 != nil {
 			return withOwner(f.FieldsV1.GetRawBytes(), o)
 		}
 	}

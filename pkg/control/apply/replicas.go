@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +33,7 @@ func (p *pass) handOver(ctx context.Context, want, there plan.Object) error {
 	}
 	for i := range full.ManagedFields {
 		entry := &full.ManagedFields[i]
-		if entry.Manager != FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.FieldsV1 == nil {
+		if !plan.IsApplied(entry) || entry.FieldsV1 == nil {
 			continue
 		}
 		fields, said, err := withoutReplicas(entry.FieldsV1.GetRawBytes())
