@@ -86,18 +86,17 @@ func (c *Client) infer(ctx context.Context, req *tensor.Request) (*tensor.Respon
 	if err != nil {
 		return nil, err
 	}
-	var header, trailer metadata.MD
-	var server peer.Peer
-	answer, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelInfer(out, msg, grpc.Header(&header), grpc.Trailer(&trailer), grpc.Peer(&server))
+	var said words
+	answer, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ModelInfer(out, msg, said.options()...)
 	if into := answered(ctx); into != nil {
-		*into = headerIn(header, trailer)
+		*into = headerIn(said.header, said.trailer)
 	}
 	if err != nil {
 		// Without a word of the server's the error is this side's. Then nobody knows what the server did of what was sent to it.
-		if status.Code(err) == codes.Unavailable && server.Addr != nil && len(header)+len(trailer) == 0 {
+		if status.Code(err) == codes.Unavailable && said.server.Addr != nil && !said.any() {
 			return nil, unanswered(ctx, c.conn.Target(), err)
 		}
-		return nil, called(ctx, c.conn.Target(), err, trailer.Get("retry-after"))
+		return nil, called(ctx, c.conn.Target(), err, said.trailer.Get("retry-after"))
 	}
 	resp, err := new(v2.Decoder).DecodeResponseMessage(answer)
 	if err != nil {
@@ -105,6 +104,19 @@ func (c *Client) infer(ctx context.Context, req *tensor.Request) (*tensor.Respon
 	}
 	return resp, nil
 }
+
+// words are what a server says around the answer of a call. The library makes some errors itself, with the codes of servers.
+type words struct {
+	header, trailer metadata.MD
+	server          peer.Peer // without an address where the call did not reach it
+}
+
+func (w *words) options() []grpc.CallOption {
+	return []grpc.CallOption{grpc.Header(&w.header), grpc.Trailer(&w.trailer), grpc.Peer(&w.server)}
+}
+
+// any says whether the server itself has answered.
+func (w *words) any() bool { return len(w.header)+len(w.trailer) > 0 }
 
 // headerIn is the metadata of a call as a header.
 func headerIn(parts ...metadata.MD) http.Header {

@@ -375,6 +375,12 @@ func TestReadiness(t *testing.T) {
 	require.True(t, ready)
 	require.True(t, c.ModelReady(t.Context(), "m"))
 	require.False(t, c.ModelReady(t.Context(), "other"))
+	for code, fails := range map[codes.Code]bool{codes.Unavailable: false, codes.Internal: true} {
+		c := newClient(t, client.Options{URL: serveGRPC(t, &service{unready: status.Error(code, "it is not now")}), Protocol: client.GRPC})
+		ready, err := c.ServerReady(t.Context())
+		require.False(t, ready)
+		require.Equal(t, fails, err != nil, "%v", err)
+	}
 }
 
 // service is a gRPC server that answers with its input.
@@ -382,6 +388,7 @@ type service struct {
 	inferencev2.UnimplementedGRPCInferenceServiceServer
 
 	fail     error
+	unready  error // of the server
 	block    bool
 	metadata metadata.MD
 	calls    atomic.Int32
@@ -406,7 +413,7 @@ func (s *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 }
 
 func (s *service) ServerReady(context.Context, *inferencev2.ServerReadyRequest) (*inferencev2.ServerReadyResponse, error) {
-	return &inferencev2.ServerReadyResponse{Ready: true}, nil
+	return &inferencev2.ServerReadyResponse{Ready: true}, s.unready
 }
 
 func (s *service) ModelReady(_ context.Context, in *inferencev2.ModelReadyRequest) (*inferencev2.ModelReadyResponse, error) {

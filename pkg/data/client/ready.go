@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -18,39 +19,44 @@ import (
 
 // ServerLive reports whether the server lives. The error is that it cannot be asked, or what it answered instead.
 func (c *Client) ServerLive(ctx context.Context) (bool, error) {
-	ctx, cancel := c.bounded(ctx)
-	defer cancel()
-	switch c.opts.Protocol {
-	case V1:
-		return c.alive(ctx)
-	case V2:
-		return c.says(ctx, "/v2/health/live", "live")
-	default:
-		out, err := outgoing(ctx)
-		if err != nil {
-			return false, err
-		}
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerLive(out, &inferencev2.ServerLiveRequest{})
-		return resp.GetLive(), c.asked(ctx, err)
-	}
+	return c.health(ctx, "live", func(ctx context.Context, s inferencev2.GRPCInferenceServiceClient, o ...grpc.CallOption) (bool, error) {
+		resp, err := s.ServerLive(ctx, &inferencev2.ServerLiveRequest{}, o...)
+		return resp.GetLive(), err
+	})
 }
 
 // ServerReady reports whether the server is ready; V1 can only tell that it lives. The error is as of ServerLive.
 func (c *Client) ServerReady(ctx context.Context) (bool, error) {
+	return c.health(ctx, "ready", func(ctx context.Context, s inferencev2.GRPCInferenceServiceClient, o ...grpc.CallOption) (bool, error) {
+		resp, err := s.ServerReady(ctx, &inferencev2.ServerReadyRequest{}, o...)
+		return resp.GetReady(), err
+	})
+}
+
+// health asks about the server itself: over V2 for the word at /v2/health, over gRPC by a call. A server that answers 503, or UNAVAILABLE, says no.
+func (c *Client) health(ctx context.Context, word string, ask func(context.Context, inferencev2.GRPCInferenceServiceClient, ...grpc.CallOption) (bool, error)) (bool, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	switch c.opts.Protocol {
 	case V1:
 		return c.alive(ctx)
 	case V2:
-		return c.says(ctx, "/v2/health/ready", "ready")
+		return c.says(ctx, "/v2/health/"+word, word)
+	case GRPC: // is called, below
+	}
+	out, err := outgoing(ctx)
+	if err != nil {
+		return false, err
+	}
+	var said words
+	yes, err := ask(out, inferencev2.NewGRPCInferenceServiceClient(c.conn), said.options()...)
+	switch {
+	case err == nil:
+		return yes, nil
+	case status.Code(err) == codes.Unavailable && said.any():
+		return false, nil
 	default:
-		out, err := outgoing(ctx)
-		if err != nil {
-			return false, err
-		}
-		resp, err := inferencev2.NewGRPCInferenceServiceClient(c.conn).ServerReady(out, &inferencev2.ServerReadyRequest{})
-		return resp.GetReady(), c.asked(ctx, err)
+		return false, plain(called(ctx, c.conn.Target(), err, nil))
 	}
 }
 
@@ -81,16 +87,6 @@ func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFu
 	}
 	return ctx, func() {}
 }
-
-func (c *Client) asked(ctx context.Context, err error) error {
-	if err == nil || status.Code(err) == codes.Unavailable && ctx.Err() == nil && isNotReady(err) {
-		return nil
-	}
-	return plain(called(ctx, c.conn.Target(), err, nil))
-}
-
-// isNotReady tells a server that says that it is not ready from one that cannot be reached, for which the library has the same code.
-func isNotReady(err error) bool { return status.Convert(err).Message() == "Server is not ready." }
 
 // plain is an error without the leave to try again.
 func plain(err error) error {
