@@ -5,7 +5,6 @@ package lightgbm
 
 import (
 	"context"
-	"slices"
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine/rows"
@@ -36,15 +35,7 @@ func (m *model) Explain(ctx context.Context, in *tensor.Request, out *tensor.Res
 	}
 	a := m.Attribution()
 	a.Begin(out, x.Rows, m.Classes, m.Features)
-	var blocks []float64
-	return rows.EachOne(ctx, x, func(part trees.Matrix, from int) error {
-		blocks = slices.Grow(blocks[:0], part.Rows*width)[:part.Rows*width]
-		if err := m.Contributions(part, call, blocks); err != nil {
-			return err
-		}
-		a.Set(from, blocks)
-		return nil
-	})
+	return rows.Blocks(ctx, x, width, func(part trees.Matrix, block []float64) error { return m.Contributions(part, call, block) }, a.Set)
 }
 
 // Attribution is what is said about the booster's contributions.

@@ -84,6 +84,19 @@ func EachOne(ctx context.Context, m trees.Matrix, explain func(part trees.Matrix
 	return each(ctx, m, 1, explain)
 }
 
+// Blocks is EachOne of a function that fills width numbers a row. take gets them, from row from on, before they are filled anew.
+func Blocks(ctx context.Context, m trees.Matrix, width int, fill func(part trees.Matrix, block []float64) error, take func(from int, block []float64)) error {
+	var block []float64
+	return EachOne(ctx, m, func(part trees.Matrix, from int) error {
+		block = slices.Grow(block[:0], part.Rows*width)[:part.Rows*width]
+		if err := fill(part, block); err != nil {
+			return err
+		}
+		take(from, block)
+		return nil
+	})
+}
+
 func each(ctx context.Context, m trees.Matrix, batch int, predict func(part trees.Matrix, from int) error) error {
 	for from := 0; from < m.Rows; from += batch {
 		if err := ctx.Err(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
@@ -166,11 +167,19 @@ type call struct {
 // has them, by each category or class that the model knows.
 const maxScratch = 1 << 28
 
-// admit unwinds to Predict, which answers that the request is too large, before memory is taken that no machine has.
+// admit unwinds to bounded before memory is taken that no machine has.
 func (c *call) admit(want, n int) {
 	if n < 0 || n > maxScratch-want {
 		c.tooLarge = true
 		panic("a request is too large")
+	}
+}
+
+// bounded is deferred where a request enters: what admit ended is answered as too large. Other panics go on, with the place that they came from.
+func (c *call) bounded(err *error, class string) {
+	if c.tooLarge {
+		_ = recover()
+		*err = protocol.Errorf(protocol.TooLarge, "%s needs more than %d numbers for this request; send fewer rows at once", class, maxScratch)
 	}
 }
 

@@ -38,12 +38,7 @@ func (m *model) Explain(ctx context.Context, in *tensor.Request, out *tensor.Res
 	defer m.calls.Put(c)
 	c.begin(ctx)
 	defer c.end()
-	defer func() {
-		if c.tooLarge { // else it goes on, with the place that it came from
-			_ = recover()
-			err = protocol.Errorf(protocol.TooLarge, "%s needs more than %d numbers for this request; send fewer rows at once", m.metadata.Class, maxScratch)
-		}
-	}()
+	defer c.bounded(&err, m.metadata.Class)
 	x, err := c.request(in)
 	if err != nil {
 		return err
