@@ -58,9 +58,6 @@ const (
 	DefaultLoggerAccount    = "logger-sa"
 )
 
-// SuccessMarkerPrefix starts the name of the file that says which ModelSpec, by its SHA-256, a model folder holds.
-const SuccessMarkerPrefix = "SUCCESS."
-
 // Models is the content of ModelsFile: the models that the agent keeps on a multi-model server.
 type Models []ModelEntry
 

@@ -283,16 +283,6 @@ func (s *Server) addr(all *[]net.Listener) net.Addr {
 	return (*all)[0].Addr()
 }
 
-// CertificateExpires is when the certificate that is served now does; zero in cleartext or before Listen.
-func (s *Server) CertificateExpires() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.secrets == nil {
-		return time.Time{}
-	}
-	return s.secrets.expires()
-}
-
 // Run serves until ctx ends, then drains: readiness turns false at once, new requests are answered for DrainDelay more, then the
 // ports close and running requests get DrainTimeout to finish. It returns nil after a clean drain, ErrCut after one that was not,
 // and any other error when a port cannot be opened or stops working. Run is called once.

@@ -182,13 +182,6 @@ func (s *secrets) warnOfAge() {
 	s.lastGone = now
 }
 
-// expires is when the certificate in use does.
-func (s *secrets) expires() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current.pair.Leaf.NotAfter
-}
-
 // config is for a port that speaks the protocols named. Each handshake gets the newest files.
 func (s *secrets) config(protocols ...string) *tls.Config {
 	base := &tls.Config{MinVersion: s.min, NextProtos: protocols}
