@@ -57,29 +57,11 @@ func ModelConfig(service string) string {
 // App is the value of the label app, which selects the pods of a workload.
 func App(workload string) string { return serving.AppName(workload) }
 
-// Volume names the volume that is mounted at a path: /mnt/models/a is mnt-models-a. The fallback is for the root.
-func Volume(mountPath, fallback string) string {
-	name := strings.Trim(strings.ReplaceAll(strings.ToLower(mountPath), "/", "-"), "-")
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return '-'
-	}, name)
-	if name = strings.Trim(name, "-"); name == "" {
-		return fallback
-	}
-	return Fit(name)
-}
+// Volume names the volume that is mounted at a path. The fallback is for the root.
+func Volume(mountPath, fallback string) string { return serving.VolumeName(mountPath, fallback) }
 
-// Fit shortens a name to a DNS label. A shortened name ends with a hash of the whole, so that two long names stay two.
-func Fit(name string) string {
-	if len(name) <= MaxLabel {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return strings.TrimRight(name[:MaxLabel-9], "-.") + "-" + hex.EncodeToString(sum[:4])
-}
+// Fit shortens a name to a DNS label.
+func Fit(name string) string { return serving.FitLabel(name) }
 
 // ModelKey is the folder of a model in a node-local cache.
 func ModelKey(uri string) string {

@@ -281,7 +281,7 @@ func (v *validator) predictor(path *field.Path, p *PredictorSpec) {
 	v.storageURIs(path.Child("storageUris"), p.StorageURIs)
 	v.multiNode(path, p)
 	v.extension(path, &p.ComponentExtensionSpec)
-	v.children(path, &p.PodSpec, &p.ComponentExtensionSpec, !p.IsCustom())
+	v.children(path, &p.PodSpec, &p.ComponentExtensionSpec, p.StorageURIs, !p.IsCustom())
 }
 
 func (p *PredictorSpec) isEmpty() bool { return apiequality.Semantic.DeepEqual(*p, PredictorSpec{}) }
@@ -294,7 +294,7 @@ func (v *validator) transformer(path *field.Path, t *TransformerSpec) {
 	v.ownStorage(path, &t.PodSpec, len(t.StorageURIs) > 0)
 	v.storageURIs(path.Child("storageUris"), t.StorageURIs)
 	v.extension(path, &t.ComponentExtensionSpec)
-	v.children(path, &t.PodSpec, &t.ComponentExtensionSpec, false)
+	v.children(path, &t.PodSpec, &t.ComponentExtensionSpec, t.StorageURIs, false)
 	v.scaling(path, &t.ComponentExtensionSpec)
 }
 
@@ -309,6 +309,6 @@ func (v *validator) explainer(path *field.Path, e *ExplainerSpec) {
 	}
 	v.storageURIs(path.Child("storageUris"), e.StorageURIs)
 	v.extension(path, &e.ComponentExtensionSpec)
-	v.children(path, &e.PodSpec, &e.ComponentExtensionSpec, false)
+	v.children(path, &e.PodSpec, &e.ComponentExtensionSpec, e.StorageURIs, false)
 	v.scaling(path, &e.ComponentExtensionSpec)
 }

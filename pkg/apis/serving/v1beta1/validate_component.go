@@ -67,7 +67,7 @@ func (v *validator) multiNode(at *field.Path, p *PredictorSpec) {
 	v.add(serving.ValidateContainerNames(worker.Child("containers"), w.Containers, seen)...)
 	v.add(serving.ValidateContainerNames(worker.Child("initContainers"), w.InitContainers, seen)...)
 	v.add(serving.ValidateParallelism(worker, w.PipelineParallelSize, w.TensorParallelSize)...)
-	v.template(worker, &w.PodSpec, true)
+	v.template(worker, &w.PodSpec, p.StorageURIs, true)
 	for i := range w.Containers {
 		v.add(serving.ValidateGPUResources(worker.Child("containers").Index(i).Child("resources"), w.Containers[i].Resources, v.gpus)...)
 	}

@@ -172,12 +172,7 @@ func (v *validator) shared(at *field.Path, downloads []string, claims map[string
 	if len(downloads) == 0 {
 		return
 	}
-	common := downloads[0]
-	for _, mount := range downloads[1:] {
-		for common != "/" && mount != common && !strings.HasPrefix(mount, common+"/") {
-			common = path.Dir(common)
-		}
-	}
+	common := commonFolder(downloads)
 	if common == "/" {
 		v.add(field.Invalid(at, strings.Join(downloads, ", "), "the mount paths must have a directory in common; put them under one such as /mnt/models"))
 		return
@@ -185,6 +180,17 @@ func (v *validator) shared(at *field.Path, downloads []string, claims map[string
 	if index, ok := claims[common]; ok {
 		v.add(field.Invalid(at.Index(index).Child("mountPath"), common, "the claim would hide what is downloaded there; choose another directory"))
 	}
+}
+
+// commonFolder is the deepest folder that holds all of some, of which there is one at least.
+func commonFolder(folders []string) string {
+	common := folders[0]
+	for _, folder := range folders[1:] {
+		for common != "/" && folder != common && !strings.HasPrefix(folder, common+"/") {
+			common = path.Dir(common)
+		}
+	}
+	return common
 }
 
 // art checks the ART explainer.

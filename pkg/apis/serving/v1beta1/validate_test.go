@@ -49,6 +49,15 @@ func multiNode(head, modelFields, worker string) string {
 	return "{" + head + "spec: {predictor: {model: {modelFormat: {name: a}, " + modelFields + "}, workerSpec: {" + worker + "}}}}"
 }
 
+// ownMount is a component of an own container that mounts a volume.
+func ownMount(component, volume, fields string) string {
+	own := component + ": {containers: [{name: kserve-container, image: i, volumeMounts: [{name: " + volume + ", mountPath: /look}]}], " + fields + "}"
+	if component != "predictor" {
+		own = "predictor: {" + model + "}, " + own
+	}
+	return "{" + standard + "spec: {" + own + "}}"
+}
+
 func uris(list string) string {
 	return "spec: {predictor: {model: {modelFormat: {name: a}}, storageUris: [" + list + "]}}"
 }
@@ -232,6 +241,15 @@ func rules() map[string]rule {
 		"a storage secret has a name":             {annotated("serving.kserve.io/storageSecretName", "My Secret"), annotated("serving.kserve.io/storageSecretName", "my.secret"), "metadata.annotations[serving.kserve.io/storageSecretName]", "name of a Secret"},
 		"a scrape port is a port":                 {annotated("prometheus.kserve.io/port", "http"), annotated("prometheus.kserve.io/port", "8080"), "metadata.annotations[prometheus.kserve.io/port]", "65535"},
 		"a logger waits for some time":            {predictor("", "logger: {mode: all, batchInterval: '5'}"), predictor("", "logger: {mode: all, batchInterval: 5s}"), "spec.predictor.logger.batchInterval", "for instance 5s"},
+		"a single model's volume is not the template's": {
+			ownMount("transformer", "kserve-provision-location", ""), ownMount("transformer", "kserve-provision-location", "volumes: [{name: kserve-provision-location}]"),
+			"spec.transformer.containers[0].volumeMounts[0].name", "add it to volumes",
+		},
+		"a list's volume has the name of its path": {
+			ownMount("predictor", "mnt-models-c", "storageUris: [{uri: s3://a, mountPath: /mnt/models/a}, {uri: s3://b, mountPath: /mnt/models/b}]"),
+			ownMount("predictor", "mnt-models", "storageUris: [{uri: s3://a, mountPath: /mnt/models/a}, {uri: s3://b, mountPath: /mnt/models/b}]"),
+			"spec.predictor.containers[0].volumeMounts[0].name", "add it to volumes",
+		},
 		"init containers have names of their own": {predictor("", "containers: [{name: side, image: i}], initContainers: [{name: side, image: i}]"), predictor("", "containers: [{name: side, image: i}], initContainers: [{name: other, image: i}]"), "spec.predictor.initContainers[0].name", "Duplicate"},
 	}
 	for _, c := range childRules() {
