@@ -53,10 +53,16 @@ func EnvValue(env []corev1.EnvVar, name string) (string, bool) {
 
 // KeepChosen takes the alternatives out of a merged value that an overlay does not choose, where it chooses one: a merge keeps a probe's
 // httpGet beside the exec that is laid over it, and Kubernetes takes one of the two. What there are alternatives of is a struct of pointers.
+// A value that lacks what is chosen is of something else, such as a namesake, and stays.
 func KeepChosen[T any](merged, overlay *T) {
 	m, o := reflect.ValueOf(merged).Elem(), reflect.ValueOf(overlay).Elem()
 	if o.IsZero() {
 		return
+	}
+	for i := range m.NumField() {
+		if m.Field(i).IsZero() && !o.Field(i).IsZero() {
+			return
+		}
 	}
 	for i := range m.NumField() {
 		if o.Field(i).IsZero() {
@@ -81,10 +87,11 @@ func KeepChosenOf(merged, overlay *corev1.Container) {
 			}
 		}
 	}
-	for i := range overlay.Env {
-		for j := range merged.Env {
-			if o, m := &overlay.Env[i], &merged.Env[j]; o.Name == m.Name {
-				keepChosenValue(m, o)
+	for i := range merged.Env {
+		for j := len(overlay.Env) - 1; j >= 0; j-- { // of namesakes the last counts
+			if overlay.Env[j].Name == merged.Env[i].Name {
+				keepChosenValue(&merged.Env[i], &overlay.Env[j])
+				break
 			}
 		}
 	}
@@ -92,13 +99,14 @@ func KeepChosenOf(merged, overlay *corev1.Container) {
 
 // keepChosenValue is about a variable, which has a value or one source of it.
 func keepChosenValue(merged, overlay *corev1.EnvVar) {
+	if merged.ValueFrom == nil {
+		return // there is nothing to choose between
+	}
 	switch {
 	case overlay.ValueFrom != nil:
 		merged.Value = ""
-		if merged.ValueFrom != nil {
-			KeepChosen(merged.ValueFrom, overlay.ValueFrom)
-		}
-	case overlay.Value != "":
+		KeepChosen(merged.ValueFrom, overlay.ValueFrom)
+	case overlay.Value != "" && merged.Value != "":
 		merged.ValueFrom = nil
 	}
 }

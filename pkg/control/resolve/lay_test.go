@@ -153,6 +153,31 @@ func TestWhatIsMergedIsNobodyElses(t *testing.T) {
 	require.Equal(t, "b", pod.NodeSelector["a"])
 }
 
+func TestOfVariablesOfOneNameTheLastCounts(t *testing.T) {
+	field := func(path string) corev1.EnvVar {
+		return corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+	}
+	secret := corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k"}}}
+	text := func(value string) corev1.EnvVar { return corev1.EnvVar{Name: "A", Value: value} }
+	bases := [][]corev1.EnvVar{nil, {text("base")}, {field("base")}, {{Name: "B", Value: "b"}}}
+	for _, own := range [][]corev1.EnvVar{
+		{text("x"), field("x")}, {field("x"), text("x")}, {field("x"), secret}, {secret, field("x")}, {text("x"), text("y")}, {secret, text("x"), secret}, {secret},
+	} {
+		for _, base := range bases {
+			merged, err := mergeContainer(corev1.Container{Name: "c", Env: base}, servingv1beta1.Container{Env: own})
+			require.NoError(t, err)
+			var last *corev1.EnvVar
+			for i := range merged.Env {
+				if e := &merged.Env[i]; e.Name == "A" {
+					require.True(t, (e.Value == "") == (e.ValueFrom != nil), "%+v over %+v has %+v", own, base, e)
+					last = e
+				}
+			}
+			require.Equal(t, &own[len(own)-1], last, "%+v over %+v", own, base)
+		}
+	}
+}
+
 func TestPlaceholdersAreFilledInEverywhereAndNowhereElse(t *testing.T) {
 	const doc = `{"name":"c","image":"{{.Name}}","command":["{{.Name}}"],"env":[{"name":"E","value":"{{.Name}}","valueFrom":{"secretKeyRef":{"name":"{{.Name}}","key":"k"}}}],
 		"resources":{"limits":{"cpu":"1"}},"livenessProbe":{"httpGet":{"path":"/{{.Name}}","port":"{{.Name}}","httpHeaders":[{"name":"h","value":"{{.Name}}"}]}},
