@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,7 @@ func TestFromYAMLToObjects(t *testing.T) {
 	golden.Run(t, "testdata", func(t *testing.T, c *golden.Case) {
 		t.Helper()
 		w := read(t, base, c.Input("in.yaml"))
+		defer w.lend(t)()
 		p, err := w.decide()
 		w.briefly(t, p, err)
 		var blocked *plan.Blocked
@@ -84,6 +86,62 @@ func TestFromYAMLToObjects(t *testing.T) {
 			}
 		}
 	})
+}
+
+// lend makes of what is read something that belongs to a cache, where all services have the same, and gives what finds that it was written to.
+// Lists get room behind their ends: an append that does not copy writes there, where nobody but the next one sees it.
+func (w *world) lend(t *testing.T) func() {
+	t.Helper()
+	for i := range w.snap.ClusterRuntimes {
+		w.snap.ClusterRuntimes[i] = *w.snap.ClusterRuntimes[i].DeepCopy()
+	}
+	for i := range w.snap.StorageContainers {
+		w.snap.StorageContainers[i] = *w.snap.StorageContainers[i].DeepCopy()
+	}
+	lent := []any{&w.snap.Service, &w.graph, &w.snap.Runtimes, &w.snap.ClusterRuntimes, &w.snap.StorageContainers}
+	for _, l := range lent {
+		eachList(reflect.ValueOf(l), func(list reflect.Value) {
+			roomy := reflect.MakeSlice(list.Type(), list.Len(), list.Len()+2)
+			reflect.Copy(roomy, list)
+			list.Set(roomy)
+		})
+	}
+	before, err := json.Marshal(lent)
+	require.NoError(t, err)
+	return func() {
+		after, err := json.Marshal(lent)
+		require.NoError(t, err)
+		require.JSONEq(t, string(before), string(after))
+		for _, l := range lent {
+			eachList(reflect.ValueOf(l), func(list reflect.Value) {
+				for i := list.Len(); i < list.Cap(); i++ {
+					require.True(t, list.Slice(0, list.Cap()).Index(i).IsZero(), "something was written behind the end of a %s: %v", list.Type(), list)
+				}
+			})
+		}
+	}
+}
+
+func eachList(v reflect.Value, f func(reflect.Value)) {
+	switch v.Kind() { //nolint:exhaustive // other kinds hold no lists that can be set
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachList(v.Elem(), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				eachList(v.Field(i), f)
+			}
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			f(v)
+		}
+		for i := range v.Len() {
+			eachList(v.Index(i), f)
+		}
+	}
 }
 
 // briefly decides without the reasons: the outcome has to be the same.
