@@ -63,6 +63,11 @@ func (a *Array) Walk(s *Scanner, scalar func(c byte) (n int, err error)) error {
 				return err
 			}
 			a.counts[level-1] += n
+			if level > 1 && a.counts[level-1] == a.dims[level-1] && s.nextRow() {
+				a.counts[level-1] = 0
+				a.counts[level-2]++
+				continue
+			}
 		}
 		done, err := a.close(s, &level, more)
 		if err != nil || done {

@@ -154,6 +154,57 @@ func TestPositionCountsCharacters(t *testing.T) {
 	require.Equal(t, []int{2, 3, 4}, []int{line, column, char})
 }
 
+// Rows that follow each other closely are taken in one step: what comes of them is that of the same text with white space between all.
+func TestRowsAreReadAlikeHoweverTheyAreWritten(t *testing.T) {
+	walk := func(text string) (shape []int64, words []uint64, depth int, fault string) {
+		s := scan(text)
+		require.EqualValues(t, '[', s.Peek())
+		var a Array
+		err := a.Walk(s, func(byte) (int, error) {
+			var n int
+			if words, n, _ = s.Run(words, FloatWords); n > 0 {
+				return n, nil
+			}
+			number, err := s.Number()
+			words = append(words, math.Float64bits(number.Float64()))
+			return 1, err
+		})
+		if err != nil {
+			return nil, nil, 0, err.Error()
+		}
+		return a.AppendShape(nil), words, s.Depth(), ""
+	}
+	for text, want := range map[string][]int64{
+		"[[1,2],[3,-4.5]]":                   {2, 2},
+		"[[1, 2], [3, 4], [5, 6]]":           {3, 2},
+		"[[1e1],[-2],[0.30000000000000004]]": {3, 1},
+		"[[[1,2],[3,4]],[[5,6],[7,8]]]":      {2, 2, 2},
+		"[[[1],[2]],[[3]]]":                  nil,
+		"[[1,2],[3]]":                        nil,
+		"[[1,2],[3,4,5]]":                    nil,
+		"[[1,2],[]]":                         nil,
+		"[[1,2],[[3,4]]]":                    nil,
+		"[[1],[2],3]":                        nil,
+		"[[1],[2],]":                         nil,
+		"[[1],[-]]":                          nil,
+		"[[1],[01]]":                         nil,
+		"[[1],[2":                            nil,
+		"[[1],[":                             nil,
+		"[[1],":                              nil,
+		"[[1]":                               nil,
+	} {
+		apart := strings.NewReplacer("[", " [ ", "]", " ] ", ",", " , ").Replace(text)
+		shape, words, depth, fault := walk(text)
+		slowShape, slowWords, slowDepth, slowFault := walk(apart)
+		require.Equal(t, want, shape, text)
+		require.Equal(t, slowShape, shape, text)
+		require.Equal(t, slowWords, words, text)
+		require.Equal(t, slowDepth, depth, text)
+		require.Equal(t, slowFault, fault, text)
+		require.Equal(t, want == nil, fault != "", text)
+	}
+}
+
 // FuzzScanner compares with the standard library: the same texts are valid, and strings and numbers read the same.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{

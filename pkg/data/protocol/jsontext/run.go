@@ -22,34 +22,41 @@ const maxRunDigits = 15
 // It stops before the comma or bracket after the last element that it took; n is how many. What is odd or wrong is left, with n
 // possibly 0, for Number to take. isFloat says whether words hold float64 bits now; it may only change for EitherWords.
 func (s *Scanner) Run(words []uint64, kind Words) (out []uint64, n int, isFloat bool) {
-	text, i := s.text, s.pos
+	text, i := s.text, uint(s.pos) // what is less than len(text) needs no other check as a uint
 	isFloat = kind == FloatWords
 	for {
-		// One element: -?digits(.digits)? and then a comma or bracket.
-		start := i
-		if i < len(text) && text[i] == '-' {
+		// One element: -?digits(.digits)? and then a comma or bracket, which is c.
+		negative := i < uint(len(text)) && text[i] == '-'
+		if negative {
 			i++
 		}
-		first := i
-		mantissa := uint64(0)
-		for i < len(text) && text[i]-'0' <= 9 {
-			mantissa = mantissa*10 + uint64(text[i]-'0')
-			i++
+		var c byte
+		mantissa, first := uint64(0), i
+		for ; i < uint(len(text)); i++ {
+			if c = text[i]; c-'0' > 9 {
+				break
+			}
+			mantissa = mantissa*10 + uint64(c-'0')
 		}
-		digits := i - first
-		point := -1
-		if i < len(text) && text[i] == '.' {
+		digits, point := i-first, uint(0)
+		if digits != 1 && (digits == 0 || text[first] == '0') {
+			return words, n, isFloat
+		}
+		if c == '.' {
 			i++
 			from := i
-			for i < len(text) && text[i]-'0' <= 9 {
-				mantissa = mantissa*10 + uint64(text[i]-'0')
-				i++
+			for ; i < uint(len(text)); i++ {
+				if c = text[i]; c-'0' > 9 {
+					break
+				}
+				mantissa = mantissa*10 + uint64(c-'0')
 			}
-			point = i - from
+			if point = i - from; point == 0 || kind == IntWords {
+				return words, n, isFloat
+			}
 			digits += point
 		}
-		if digits > maxRunDigits || first == i || i >= len(text) || text[first]-'0' > 9 || text[i] != ',' && text[i] != ']' ||
-			text[first] == '0' && first+1 < i && text[first+1] != '.' || point == 0 || point > 0 && kind == IntWords {
+		if c != ',' && c != ']' || digits > maxRunDigits {
 			return words, n, isFloat
 		}
 		if point > 0 && !isFloat {
@@ -58,32 +65,50 @@ func (s *Scanner) Run(words []uint64, kind Words) (out []uint64, n int, isFloat 
 				words[j] = math.Float64bits(float64(int64(w)))
 			}
 		}
-		words = append(words, word(mantissa, point, first > start, isFloat))
+		words = append(words, word(int64(mantissa), point, negative, isFloat))
 		n++
-		s.pos = i
-		if text[i] == ']' {
+		s.pos = int(i)
+		if c == ']' {
 			return words, n, isFloat
 		}
-		if i++; i < len(text) && text[i] == ' ' {
+		if i++; i < uint(len(text)) && text[i] == ' ' {
 			i++
 		}
 	}
 }
 
 // word is the bits of mantissa / 10^point. Both are exact, so that the one rounding of the division is the right one.
-func word(mantissa uint64, point int, negative, isFloat bool) uint64 {
+func word(mantissa int64, point uint, negative, isFloat bool) uint64 {
 	if !isFloat {
 		if negative {
-			return -mantissa
+			mantissa = -mantissa
 		}
-		return mantissa
+		return uint64(mantissa)
 	}
 	f := float64(mantissa)
 	if point > 0 {
-		f /= pow10[point]
+		f /= pow10[point&maxRunDigits]
 	}
-	if negative && (point >= 0 || mantissa != 0) { // -0 is an integer, and 0; -0.0 is not
+	if negative && (point > 0 || mantissa != 0) { // -0 is an integer, and 0; -0.0 is not
 		f = -f
 	}
 	return math.Float64bits(f)
+}
+
+// nextRow takes the end of a row that Run has come to, the comma and the bracket of the next one, when a number follows. What is written in
+// another way is left.
+func (s *Scanner) nextRow() bool {
+	rest := s.text[s.pos:]
+	if len(rest) < 5 || rest[0] != ']' || rest[1] != ',' {
+		return false
+	}
+	i := 2
+	if rest[2] == ' ' {
+		i = 3
+	}
+	if rest[i] != '[' || rest[i+1]-'0' > 9 && rest[i+1] != '-' {
+		return false
+	}
+	s.pos += i + 1
+	return true
 }
