@@ -24,7 +24,7 @@ func explainerOf(m *repository.Loaded) engine.Explainer {
 
 // v1Explain answers what each part of an input contributed to its prediction.
 func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) int {
-	m, err := s.models.AcquireContext(r.Context(), name, "")
+	m, err := s.models.Acquire(r.Context(), name, "")
 	if err != nil {
 		return s.refuse(w, nil, err)
 	}

@@ -212,7 +212,7 @@ func (g *service) ModelMetadata(ctx context.Context, in *inferencev2.ModelMetada
 // ModelInfer implements the inference service.
 func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequest) (*inferencev2.ModelInferResponse, error) {
 	s := g.server
-	m, err := s.models.AcquireContext(ctx, in.GetModelName(), g.version(in.GetModelName(), in.GetModelVersion()))
+	m, err := s.models.Acquire(ctx, in.GetModelName(), g.version(in.GetModelName(), in.GetModelVersion()))
 	if err != nil {
 		return nil, g.refuse(ctx, nil, err)
 	}

@@ -181,7 +181,7 @@ func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) 
 }
 
 func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) int {
-	m, err := s.models.AcquireContext(r.Context(), name, "")
+	m, err := s.models.Acquire(r.Context(), name, "")
 	if err != nil {
 		return s.refuse(w, nil, err)
 	}
@@ -232,7 +232,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		// A body of the wrong form is answered before any question about the model.
 		return s.refuse(w, nil, err)
 	}
-	m, notFound := s.models.AcquireContext(r.Context(), target.name, s.pin(target.name, target.version))
+	m, notFound := s.models.Acquire(r.Context(), target.name, s.pin(target.name, target.version))
 	if notFound != nil {
 		return s.refuse(w, nil, notFound)
 	}

@@ -30,15 +30,11 @@ type attempt struct {
 const maxLooked = 1000
 
 // fingerprint tells whether a model's files have changed: their names, sizes and times. It follows links, as volumes of Kubernetes are
-// made of them.
-func (r *Repository) fingerprint(src Source) uint64 {
+// made of them. A model that exists already has none.
+func (src *Source) fingerprint() uint64 {
 	if src.Model != nil {
 		return 0
 	}
-	return fingerprint(src.Path)
-}
-
-func fingerprint(path string) uint64 {
 	h := fnv.New64a()
 	looked := 0
 	var look func(path string)
@@ -64,7 +60,7 @@ func fingerprint(path string) uint64 {
 			}
 		}
 	}
-	look(path)
+	look(src.Path)
 	return h.Sum64()
 }
 
@@ -113,7 +109,7 @@ func (r *Repository) Heal(ctx context.Context) {
 	failed := slices.Collect(maps.Values(r.failed))
 	r.mu.Unlock()
 	for _, f := range failed {
-		if f.src.Model != nil || fingerprint(f.src.Path) == f.files && (!f.passing || time.Since(f.at) < f.wait) {
+		if f.src.Model != nil || f.src.fingerprint() == f.files && (!f.passing || time.Since(f.at) < f.wait) {
 			continue
 		}
 		r.inTurn(ctx, f.src.Name, func() {

@@ -63,7 +63,7 @@ func limited(t *testing.T, e *heavies, files map[string]string) (*Repository, st
 
 func use(t *testing.T, r *Repository, name string) {
 	t.Helper()
-	m, err := r.Acquire(name, "")
+	m, err := r.Acquire(t.Context(), name, "")
 	require.NoError(t, err)
 	m.Release()
 }
@@ -104,13 +104,13 @@ func TestTheLeastUsedModelMakesRoom(t *testing.T) {
 	require.NotContains(t, resting(r), "c")
 	require.Equal(t, int64(30), r.Used())
 	require.NoError(t, r.Remove("b"))
-	_, err = r.Acquire("b", "")
+	_, err = r.Acquire(t.Context(), "b", "")
 	require.Equal(t, protocol.NotFound, protocol.From(err).Code)
 }
 
 func TestAModelInUseIsClosedAfterItsLastUse(t *testing.T) {
 	r, _ := limited(t, &heavies{}, map[string]string{"a/m.pkl": "x", "b/m.pkl": "x", "c/m.pkl": "x"})
-	held, err := r.Acquire("a", "")
+	held, err := r.Acquire(t.Context(), "a", "")
 	require.NoError(t, err)
 	use(t, r, "b")
 	use(t, r, "c")
@@ -128,12 +128,12 @@ func TestALoadOnDemandIsSharedAndOutlivesItsCallers(t *testing.T) {
 	e.gate = make(chan struct{})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err := r.AcquireContext(ctx, "a", "")
+	_, err := r.Acquire(ctx, "a", "")
 	require.Equal(t, protocol.Deadline, protocol.From(err).Code)
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			m, err := r.Acquire("a", "")
+			m, err := r.Acquire(t.Context(), "a", "")
 			if err != nil {
 				t.Errorf("acquire: %v", err)
 				return
@@ -150,7 +150,7 @@ func TestALoadOnDemandIsSharedAndOutlivesItsCallers(t *testing.T) {
 	evicted := resting(r)[0]
 	file := filepath.Join(root, evicted, "m.pkl")
 	require.NoError(t, os.WriteFile(file, []byte("corrupt"), 0o600))
-	_, err = r.Acquire(evicted, "")
+	_, err = r.Acquire(t.Context(), evicted, "")
 	require.Equal(t, protocol.Unavailable, protocol.From(err).Code)
 	s, err := r.Status(evicted, "")
 	require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestManyModelsInLittleMemory(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 100 {
-				m, err := r.Acquire(names[(i*j+j)%len(names)], "")
+				m, err := r.Acquire(t.Context(), names[(i*j+j)%len(names)], "")
 				if err != nil {
 					t.Errorf("acquire: %v", err)
 					return
@@ -201,7 +201,7 @@ func TestAFailedReplacementIsHealed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "m", "2", "m.pkl"), []byte("good"), 0o600))
 	r.Heal(t.Context())
 	r.Wait()
-	m, err := r.Acquire("m", "")
+	m, err := r.Acquire(t.Context(), "m", "")
 	require.NoError(t, err)
 	require.Equal(t, "2", m.Version)
 	m.Release()

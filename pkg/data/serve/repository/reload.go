@@ -57,7 +57,7 @@ func (r *Repository) AddFromRoot(ctx context.Context, name string) error {
 
 func (r *Repository) reload(ctx context.Context, name string) error {
 	src, _ := r.place(name)
-	now := attempt{src, fingerprint(src.Path)} // before anything is read: what changes meanwhile is read again
+	now := attempt{src, src.fingerprint()} // before anything is read: what changes meanwhile is read again
 	r.mu.Lock()
 	r.looked[name] = now
 	r.mu.Unlock()

@@ -227,14 +227,9 @@ func (r *Repository) Resident(name, version string) *Loaded {
 	return s.loaded
 }
 
-// Acquire is AcquireContext of a request without end.
-func (r *Repository) Acquire(name, version string) (*Loaded, error) {
-	return r.AcquireContext(context.Background(), name, version)
-}
-
-// AcquireContext lends a model to a request; the caller releases it. One that is not in memory is loaded, and waited for until ctx ends.
+// Acquire lends a model to a request; the caller releases it. One that is not in memory is loaded, and waited for until ctx ends.
 // The error is NotFound, or Unavailable for a model that is not ready.
-func (r *Repository) AcquireContext(ctx context.Context, name, version string) (*Loaded, error) {
+func (r *Repository) Acquire(ctx context.Context, name, version string) (*Loaded, error) {
 	for {
 		s, err := r.current.Load().find(name, version)
 		if err != nil {
@@ -353,7 +348,7 @@ func (r *Repository) add(ctx context.Context, src Source) error {
 		}
 		known = cmp.Or(s.bytes, known)
 	})
-	before := attempt{src, r.fingerprint(src)}
+	before := attempt{src, src.fingerprint()}
 	select {
 	case r.loads <- struct{}{}:
 		defer func() { <-r.loads }()

@@ -111,12 +111,12 @@ func TestTheFormatIsFound(t *testing.T) {
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
 				require.Equal(t, Unavailable, r.Index()[0].State)
-				_, err = r.Acquire("m", "")
+				_, err = r.Acquire(t.Context(), "m", "")
 				require.EqualError(t, err, "Model with name m is not ready.")
 				return
 			}
 			require.NoError(t, err)
-			m, err := r.Acquire("m", "")
+			m, err := r.Acquire(t.Context(), "m", "")
 			require.NoError(t, err)
 			require.Equal(t, c.class, m.Metadata().Class)
 			m.Release()
@@ -128,10 +128,10 @@ func TestAModelLivesUntilItsLastUse(t *testing.T) {
 	r := New(Options{})
 	first, second := &fakeModel{class: "first"}, &fakeModel{class: "second"}
 	require.NoError(t, r.Add(t.Context(), Source{Name: "m", Model: first}))
-	held, err := r.Acquire("m", "")
+	held, err := r.Acquire(t.Context(), "m", "")
 	require.NoError(t, err)
 	require.NoError(t, r.Add(t.Context(), Source{Name: "m", Model: second}))
-	now, err := r.Acquire("m", "")
+	now, err := r.Acquire(t.Context(), "m", "")
 	require.NoError(t, err)
 	require.Equal(t, "second", now.Metadata().Class)
 	require.Zero(t, first.closes(), "a request still has it")
@@ -154,7 +154,7 @@ func TestABadReplacementLeavesTheOldModel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Ready, entry.State)
 	require.Contains(t, entry.Reason, "corrupt")
-	m, err := r.Acquire("m", "")
+	m, err := r.Acquire(t.Context(), "m", "")
 	require.NoError(t, err)
 	m.Release()
 }
@@ -207,7 +207,7 @@ func TestUseAndReplacementAtOnce(t *testing.T) {
 					return
 				default:
 				}
-				m, err := r.Acquire("m", "")
+				m, err := r.Acquire(t.Context(), "m", "")
 				if err != nil {
 					t.Errorf("acquire: %v", err)
 					return
@@ -237,7 +237,7 @@ func BenchmarkAcquire(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := r.Acquire("m", "")
+		m, err := r.Acquire(b.Context(), "m", "")
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestLoadingAgainForgetsVersionsWhoseDirectoriesAreGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := New(Options{Engines: engines(), Root: write(t, c.first)})
 			require.NoError(t, r.Reload(t.Context(), "m"))
-			before, err := r.Acquire("m", "")
+			before, err := r.Acquire(t.Context(), "m", "")
 			require.NoError(t, err)
 			r.UseRoot(write(t, c.then))
 			_ = r.Reload(t.Context(), "m")

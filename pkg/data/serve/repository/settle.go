@@ -106,7 +106,7 @@ func (r *Repository) settle(ctx context.Context, name string) {
 		r.remove(name)
 		return
 	}
-	if src, _ := r.place(name); !refused && r.isLoaded(name, attempt{src, fingerprint(src.Path)}) {
+	if src, _ := r.place(name); !refused && r.isLoaded(name, attempt{src, src.fingerprint()}) {
 		return
 	}
 	if err := r.reload(ctx, name); err != nil {
@@ -154,7 +154,7 @@ func (f *Follower) Sync(ctx context.Context) error {
 		if !placed {
 			continue
 		}
-		files := fingerprint(src.Path)
+		files := src.fingerprint()
 		seen[name] = files
 		if before, known := f.seen[name]; known && before == files && !f.r.isLoaded(name, attempt{src, files}) {
 			f.r.Settle(ctx, name)

@@ -238,7 +238,7 @@ func TestTheLimitOfMemoryChanges(t *testing.T) {
 	require.Empty(t, resting(r))
 	r.UseMemory(5) // less than any model takes
 	require.Len(t, resting(r), 4)
-	_, err := r.Acquire("a", "")
+	_, err := r.Acquire(t.Context(), "a", "")
 	require.EqualError(t, err, "Model with name a is not ready.")
 	s, err := r.Status("a", "")
 	require.NoError(t, err)
