@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
 
 // The program is killed at any moment while its list and its directories change and models are loaded and unloaded: when it is started again it
@@ -36,7 +38,7 @@ func TestKilledInTheMiddleItStartsAgain(t *testing.T) {
 		_ = os.WriteFile(list+".new", []byte(text), 0o600)
 		_ = os.Rename(list+".new", list)
 	}
-	port, grpcPort := freePort(t), freePort(t)
+	port, grpcPort := freeport.Text(t), freeport.Text(t)
 	url := "http://127.0.0.1:" + port
 	ready := func() bool {
 		resp, err := http.Get(url + "/v2/health/ready")

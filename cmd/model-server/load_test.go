@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
@@ -41,7 +42,7 @@ func toldToStop(t *testing.T, flags ...string) {
 	require.NoError(t, err)
 	list := filepath.Join(t.TempDir(), "models.json")
 	require.NoError(t, os.WriteFile(list, fmt.Appendf(nil, `[{"modelName":"iris","modelSpec":{"storageUri":%q}}]`, model), 0o600))
-	port, grpcPort := freePort(t), freePort(t)
+	port, grpcPort := freeport.Text(t), freeport.Text(t)
 	cmd, log := start(t, append(flags, "--model_config_file="+list, "--http_port="+port, "--grpc_port="+grpcPort, "--drain_delay=100ms", "--enable_latency_logging=false")...)
 	require.NoError(t, cmd.Start())
 	url := "http://127.0.0.1:" + port

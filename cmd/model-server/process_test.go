@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
 
 const models = "../../test/data/protocol/models"
@@ -59,16 +61,6 @@ func start(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	return cmd, &log
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return port
 }
 
 func TestTheProgramIsStatic(t *testing.T) {
@@ -117,7 +109,7 @@ func TestStartFaults(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			args := append([]string{"--http_port=" + freePort(t), "--grpc_port=" + freePort(t)}, c.args...)
+			args := append([]string{"--http_port=" + freeport.Text(t), "--grpc_port=" + freeport.Text(t)}, c.args...)
 			cmd, log := start(t, args...)
 			err := cmd.Run()
 			require.Error(t, err)
@@ -138,9 +130,9 @@ func TestStartFaults(t *testing.T) {
 }
 
 func TestItServesUntilItIsAskedToStop(t *testing.T) {
-	port := freePort(t)
+	port := freeport.Text(t)
 	cmd, log := start(t, "--model_dir="+filepath.Join(models, "iris-logreg"), "--model_name=iris", "--http_port="+port,
-		"--grpc_port="+freePort(t), "--drain_delay=50ms", "--nonsense")
+		"--grpc_port="+freeport.Text(t), "--drain_delay=50ms", "--nonsense")
 	require.NoError(t, cmd.Start())
 	url := "http://127.0.0.1:" + port
 	require.Eventually(t, func() bool {

@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
 
 // The program itself, with the flags of a pod, before the model server's own program.
@@ -32,10 +33,10 @@ func TestTheProgramsWorkTogether(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "features.json"), []byte(`{"setosa": [5.1, 3.5, 1.4, 0.2], "virginica": [6.7, 3.0, 5.2, 2.3]}`), 0o600))
 
-	rest, calls := freePort(t), freePort(t)
+	rest, calls := freeport.Text(t), freeport.Text(t)
 	run(t, filepath.Join(bin, "model-server"), "--model_dir=../../test/data/protocol/models/iris-logreg", "--model_name=iris", "--http_port="+rest, "--grpc_port="+calls)
 	for protocol, port := range map[string]string{"v1": rest, "v2": rest, "grpc-v2": calls} {
-		own := freePort(t)
+		own := freeport.Text(t)
 		stop := run(t, filepath.Join(bin, "feature-lookup"), "--model_name=iris", "--model_dir="+dir, "--http_port="+own, "--enable_grpc=false",
 			"--predictor_host=127.0.0.1:"+port, "--predictor_protocol="+protocol, "--enable_predictor_health_check", "--drain_delay=0s")
 		url := "http://127.0.0.1:" + own
@@ -71,14 +72,4 @@ func run(t *testing.T, program string, args ...string) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return port
 }

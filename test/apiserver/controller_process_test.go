@@ -27,6 +27,7 @@ import (
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/manager"
 	"github.com/kserve-go/kserve-go/pkg/testkit/cluster"
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
 
 // The tests of this file change what all tests share: they do not run in parallel, and put back what they change.
@@ -206,7 +207,7 @@ func startLogging(t *testing.T, kubeconfig string, log *zap.Logger, change ...fu
 	t.Helper()
 	o := manager.NewOptions()
 	o.Namespace, o.LeaderElect = cluster.System, true
-	o.Probe.Kubeconfig, o.Probe.MetricsAddr, o.Probe.HealthAddr = kubeconfig, free(t), free(t)
+	o.Probe.Kubeconfig, o.Probe.MetricsAddr, o.Probe.HealthAddr = kubeconfig, freeport.Address(t), freeport.Address(t)
 	for _, c := range change {
 		c(&o)
 	}
@@ -234,14 +235,6 @@ func (c *controller) waitReady(t *testing.T, w *world) {
 func (c *controller) panics(t *testing.T) float64 {
 	t.Helper()
 	return metricAt(t, c.metrics, "controller_runtime_reconcile_panics_total")
-}
-
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // line is a wire to the API server that can be cut.

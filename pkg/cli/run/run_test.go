@@ -24,6 +24,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
 
 const samplesDir = "../../../deploy/samples"
@@ -344,7 +345,7 @@ func TestACacheThatCannotBeWrittenNamesTheFlag(t *testing.T) {
 }
 
 func TestGraphsThatCallEachOtherByURLEndAndSayWhy(t *testing.T) {
-	port := freePort(t)
+	port := freeport.Number(t)
 	graph := func(name, target string) string {
 		return fmt.Sprintf("---\napiVersion: serving.kserve.io/v1alpha1\nkind: InferenceGraph\nmetadata: {name: %s}\n"+
 			"spec: {nodes: {root: {routerType: Sequence, steps: [%s]}}}\n", name, target)
@@ -364,14 +365,6 @@ func TestGraphsThatCallEachOtherByURLEndAndSayWhy(t *testing.T) {
 	_, body = post(t, r.url+"/serving/default/lame", "", row)
 	require.Contains(t, body, "absent.default is not served here now")
 	require.Equal(t, exit.Failed, exit.Code(r.end()))
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func TestTheSameNameInTwoNamespacesIsTwoServices(t *testing.T) {

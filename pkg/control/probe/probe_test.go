@@ -18,17 +18,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
 
 // free returns an address that nothing listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func start(t *testing.T, o Options) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +56,7 @@ current-context: c
 }
 
 func TestWithoutAnAPIServerTheProcessIsHealthyButNotReadyAndSaysWhy(t *testing.T) {
-	o := Options{Kubeconfig: kubeconfig(t, "http://"+free(t)), HealthAddr: free(t), MetricsAddr: free(t), Retry: time.Millisecond}
+	o := Options{Kubeconfig: kubeconfig(t, "http://"+freeport.Address(t)), HealthAddr: freeport.Address(t), MetricsAddr: freeport.Address(t), Retry: time.Millisecond}
 	start(t, o)
 	require.Eventually(t, func() bool {
 		status, body := get(o.HealthAddr, "/readyz")
@@ -79,7 +73,7 @@ func TestWithAnAPIServerTheProcessBecomesReadyAndStaysSo(t *testing.T) {
 		_, _ = io.WriteString(w, `{"major":"1","minor":"37","gitVersion":"v1.37.2"}`)
 	}))
 	defer api.Close()
-	o := Options{Kubeconfig: kubeconfig(t, api.URL), HealthAddr: free(t), MetricsAddr: free(t), Retry: time.Millisecond}
+	o := Options{Kubeconfig: kubeconfig(t, api.URL), HealthAddr: freeport.Address(t), MetricsAddr: freeport.Address(t), Retry: time.Millisecond}
 	start(t, o)
 	require.Eventually(t, func() bool { status, _ := get(o.HealthAddr, "/readyz"); return status == http.StatusOK }, 5*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool {
@@ -100,14 +94,14 @@ func TestABusyAddressIsAnErrorThatNamesItAndTheFlag(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	err = New(Options{Kubeconfig: kubeconfig(t, "http://"+free(t)), HealthAddr: l.Addr().String(), MetricsAddr: free(t)}, zap.NewNop()).Run(t.Context())
+	err = New(Options{Kubeconfig: kubeconfig(t, "http://"+freeport.Address(t)), HealthAddr: l.Addr().String(), MetricsAddr: freeport.Address(t)}, zap.NewNop()).Run(t.Context())
 	require.ErrorContains(t, err, l.Addr().String())
 	require.ErrorContains(t, err, "--health-probe-addr")
 }
 
 func TestOneAddressForBothPortsIsAnErrorAndLeavesNothingOpen(t *testing.T) {
-	addr := free(t)
-	err := New(Options{Kubeconfig: kubeconfig(t, "http://"+free(t)), HealthAddr: addr, MetricsAddr: addr}, zap.NewNop()).Run(t.Context())
+	addr := freeport.Address(t)
+	err := New(Options{Kubeconfig: kubeconfig(t, "http://"+freeport.Address(t)), HealthAddr: addr, MetricsAddr: addr}, zap.NewNop()).Run(t.Context())
 	require.ErrorContains(t, err, "--metrics-addr")
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
@@ -123,7 +117,7 @@ func TestAnAPIServerThatDoesNotAnswerDoesNotHoldUpTheEnd(t *testing.T) {
 	defer api.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	o := Options{Kubeconfig: kubeconfig(t, api.URL), HealthAddr: free(t), MetricsAddr: free(t), Retry: time.Hour}
+	o := Options{Kubeconfig: kubeconfig(t, api.URL), HealthAddr: freeport.Address(t), MetricsAddr: freeport.Address(t), Retry: time.Hour}
 	go func() { done <- New(o, zap.NewNop()).Run(ctx) }()
 	<-asked
 	cancel()

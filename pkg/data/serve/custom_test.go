@@ -27,6 +27,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
@@ -386,16 +387,6 @@ func logged(t *testing.T, log *os.File) string {
 	return string(text)
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return port
-}
-
 // A program of one's own has the flags of a model server.
 func TestACommandServesModelsOfItsOwn(t *testing.T) {
 	predictorURL, _ := onPorts(t, newModel(t, echoes{}), serve.Options{})
@@ -407,7 +398,7 @@ func TestACommandServesModelsOfItsOwn(t *testing.T) {
 	}}
 	c.Stderr = logFile(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	port, code := freePort(t), make(chan int, 1)
+	port, code := freeport.Text(t), make(chan int, 1)
 	go func() {
 		code <- c.Run(ctx, []string{
 			"--model_name=mine", "--http_port=" + port, "--enable_grpc=false", "--drain_delay=0s", "--model_dir=/somewhere",
@@ -435,7 +426,7 @@ func TestACommandEndsWhenItsModelsCannotBeMade(t *testing.T) {
 	c := serve.Command{Name: "mine", Stderr: log, Models: func(context.Context, serve.Start) ([]serve.Model, error) {
 		return nil, errors.New("there is no such table")
 	}}
-	require.Equal(t, 1, c.Run(t.Context(), []string{"--http_port=" + freePort(t), "--enable_grpc=false", "--drain_delay=0s"}))
+	require.Equal(t, 1, c.Run(t.Context(), []string{"--http_port=" + freeport.Text(t), "--enable_grpc=false", "--drain_delay=0s"}))
 	require.Contains(t, logged(t, log), "there is no such table")
 
 	for args, want := range map[string]string{
@@ -473,7 +464,7 @@ func TestThePredictorIsCalledOverTLS(t *testing.T) {
 			return nil, errors.New("seen")
 		}}
 		code := c.Run(t.Context(), []string{
-			"--http_port=" + freePort(t), "--enable_grpc=false", "--drain_delay=0s", "--predictor_use_ssl=true",
+			"--http_port=" + freeport.Text(t), "--enable_grpc=false", "--drain_delay=0s", "--predictor_use_ssl=true",
 			"--predictor_host=" + strings.TrimPrefix(predictor.URL, "https://"),
 		})
 		require.Equal(t, 1, code)

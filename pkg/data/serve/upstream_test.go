@@ -28,6 +28,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 )
 
@@ -369,7 +370,7 @@ func TestThePredictorIsCalledThroughASocket(t *testing.T) {
 	path := t.TempDir() + "/predictor"
 	run := func(ctx context.Context, c serve.Command, args ...string) (code chan int) {
 		code = make(chan int, 1)
-		go func() { code <- c.Run(ctx, append(args, "--drain_delay=0s", "--http_port="+freePort(t))) }()
+		go func() { code <- c.Run(ctx, append(args, "--drain_delay=0s", "--http_port="+freeport.Text(t))) }()
 		return code
 	}
 	log := logFile(t)
@@ -377,7 +378,7 @@ func TestThePredictorIsCalledThroughASocket(t *testing.T) {
 	predictor := run(ctx, serve.Command{Name: "predictor", Stderr: log, Models: func(context.Context, serve.Start) ([]serve.Model, error) {
 		m, err := serve.NewModel(echoes{})
 		return []serve.Model{{Name: "m", Model: m}}, err
-	}}, "--http_socket="+path+".http", "--grpc_socket="+path+".grpc", "--grpc_port="+freePort(t))
+	}}, "--http_socket="+path+".http", "--grpc_socket="+path+".grpc", "--grpc_port="+freeport.Text(t))
 	for protocol, socket := range map[string]string{"v1": path + ".http", "v2": path + ".http", "grpc-v2": path + ".grpc"} {
 		asked := run(t.Context(), serve.Command{Name: "transformer", Stderr: log, Models: func(ctx context.Context, s serve.Start) ([]serve.Model, error) {
 			var err error

@@ -23,22 +23,15 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
+	"github.com/kserve-go/kserve-go/pkg/testkit/freeport"
 )
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", ":0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 func portOf(s *httptest.Server) int { return s.Listener.Addr().(*net.TCPAddr).Port }
 
 // agent starts a real agent; stop ends it and returns what Run returned.
 func agent(t *testing.T, o Options) (base string, stop func() error) {
 	t.Helper()
-	o.Port = freePort(t)
+	o.Port = freeport.Number(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, o, zap.NewNop()) }()
@@ -172,7 +165,7 @@ func TestProbeKinds(t *testing.T) {
 	}))
 	defer flaky.Close()
 	flakyPort := strconv.Itoa(portOf(flaky))
-	closed := strconv.Itoa(freePort(t))
+	closed := freeport.Text(t)
 
 	tests := map[string]struct {
 		probe string
