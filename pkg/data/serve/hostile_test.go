@@ -100,7 +100,7 @@ func TestCallsWhoseMessageDoesNotCome(t *testing.T) {
 		conn.Ended(t, waitFor)
 	})
 	t.Run("slowly, and whole", func(t *testing.T) {
-		const stall = time.Second
+		const stall = 2 * time.Second
 		p := impatient(t, stall)
 		conn, err := grpc.NewClient(p.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
@@ -121,13 +121,13 @@ func TestCallsWhoseMessageDoesNotCome(t *testing.T) {
 type slowLine struct{ net.Conn }
 
 func (l *slowLine) Write(p []byte) (int, error) {
-	time.Sleep(time.Duration(len(p)) * 3 * time.Microsecond)
+	time.Sleep(time.Duration(len(p)) * 5 * time.Microsecond)
 	return l.Conn.Write(p)
 }
 
 // A client that asks for answers and opens no window for them is closed, and what they held is free again.
 func TestAnswersThatAreNotTaken(t *testing.T) {
-	p := impatient(t, 300*time.Millisecond) // it holds 6 MiB
+	p := impatient(t, time.Second) // it holds 6 MiB
 	client := grpcClient(t, p.GRPCAddr().String())
 	big := func() codes.Code {
 		_, err := client.ModelInfer(t.Context(), bytesOf(2<<20))
