@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -192,6 +193,38 @@ func TestAuthoritiesThatSomeoneElseWroteAreLeftAsTheyAre(t *testing.T) {
 	w.Apply = &apply.Applier{Client: w.client, Live: w.client, Kinds: w.Gather.Kinds} // one that remembers nothing
 	w.pass(t)
 	require.Equal(t, "new", w.bundle(t).Data[handoff.CABundleFile])
+}
+
+// TestObjectsOfOthersStayWhateverTheirLabels has a Service and an autoscaler that somebody labelled as ours, and no autoscaler of our own.
+func TestObjectsOfOthersStayWhateverTheirLabels(t *testing.T) {
+	for _, class := range []serving.AutoscalerClass{serving.AutoscalerNone, serving.AutoscalerExternal} {
+		t.Run(string(class), func(t *testing.T) {
+			labels := map[string]string{serving.LabelInferenceService: name.Name, serving.LabelComponent: string(serving.Predictor)}
+			front := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: "front", Labels: labels}}
+			own := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: "m-predictor", Labels: labels}}
+			own.Spec.MaxReplicas = 9
+			w := newWorld(t, front, own, sklearn(func(s *servingv1beta1.InferenceService) {
+				s.Annotations[serving.AnnotationAutoscalerClass] = string(class)
+			}))
+			before := map[client.Object]string{}
+			for _, o := range []client.Object{front, own} {
+				require.NoError(t, w.client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+				before[o] = o.GetResourceVersion()
+			}
+			require.Equal(t, []string{"patch m-predictor", "patch m-predictor", "status m"}, w.pass(t), "the Deployment and the Service of our own")
+			w.deploymentReady(t)
+			w.pass(t)
+			require.Equal(t, corev1.ConditionTrue, w.service(t).Status.Condition(serving.ConditionReady).Status)
+			svc := w.service(t)
+			svc.Annotations[serving.AnnotationStop] = "true"
+			require.NoError(t, w.client.Update(t.Context(), svc))
+			w.pass(t)
+			for o, version := range before {
+				require.NoError(t, w.client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+				require.Equal(t, version, o.GetResourceVersion(), "%T", o)
+			}
+		})
+	}
 }
 
 // FuzzReconcile gives the reconciler services that no webhook has seen: whatever they are, a pass ends, says something, and the next one
