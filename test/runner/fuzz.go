@@ -66,7 +66,7 @@ func fuzzDirectory(dir string, each time.Duration, atOnce int) (counts, error) {
 	if err != nil {
 		return counts{}, err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		return counts{}, fmt.Errorf("go env: %w", err)

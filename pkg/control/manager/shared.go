@@ -124,7 +124,7 @@ var opaque = map[reflect.Type]bool{
 func (s *shared) everything(o any) { s.walk(reflect.ValueOf(o)) }
 
 func (s *shared) walk(v reflect.Value) {
-	switch v.Kind() { //nolint:exhaustive // other kinds hold no text
+	switch v.Kind() {
 	case reflect.String:
 		if v.CanSet() {
 			v.SetString(s.text(v.String()))
