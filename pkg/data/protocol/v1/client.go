@@ -21,10 +21,14 @@ const outputName = "output-0"
 // AppendRequest adds the body for req to dst: {"instances": …} with nested arrays for one input and row objects for a frame or for
 // several inputs. It fails on an input that JSON cannot hold.
 func AppendRequest(dst []byte, req *tensor.Request) ([]byte, error) {
+	asRows := req.Frame || len(req.Inputs) > 1
+	if err := fits(req.Inputs, asRows); err != nil {
+		return dst, err
+	}
 	dst = append(dst, `{"instances":`...)
 	var err error
 	switch {
-	case req.Frame || len(req.Inputs) > 1:
+	case asRows:
 		dst, err = appendRows(dst, req.Inputs)
 	case len(req.Inputs) == 0:
 		dst = append(dst, '[', ']')

@@ -5,10 +5,13 @@ package v1_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	v1 "github.com/kserve-go/kserve-go/pkg/data/protocol/v1"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
@@ -96,5 +99,33 @@ func TestAppendExplanations(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.want, string(body))
 		})
+	}
+}
+
+// What few elements, or none, are surrounded by has a bound: shapes and names come from clients.
+func TestABodyIsNotFarLargerThanWhatIsInIt(t *testing.T) {
+	const wide = 1 << 16
+	empty := func(shape ...int64) *tensor.Tensor { return tensor.From("x", tensor.FP64, []float64{}, shape...) }
+	long := tensor.From(strings.Repeat("n", 1<<20), tensor.Uint8, make([]uint8, 1000), 1000)
+	ragged := []*tensor.Tensor{tensor.From("x", tensor.Uint8, make([]uint8, wide), wide)}
+	for range wide {
+		ragged = append(ragged, tensor.From("y", tensor.Uint8, []uint8{1}, 1))
+	}
+	deep := tensor.From("x", tensor.Uint8, make([]uint8, 4<<20), append([]int64{4 << 20}, slices.Repeat([]int64{1}, 60)...)...)
+	for name, tensors := range map[string][]*tensor.Tensor{
+		"no elements": {empty(wide, wide, 0)}, "none, deep": {empty(wide, 1, wide, 0), empty(1, 0)},
+		"a long name in each row": {long, long}, "rows without values": ragged, "brackets around each": {deep},
+	} {
+		_, err := v1.AppendRequest(nil, &tensor.Request{Inputs: tensors})
+		require.ErrorContains(t, err, "names and brackets", name)
+		require.Equal(t, protocol.TooLarge, protocol.From(err).Code, name)
+		_, err = v1.AppendResponse(nil, &tensor.Response{Outputs: tensors})
+		require.ErrorContains(t, err, "names and brackets", name)
+		_, err = v1.AppendExplanations(nil, &tensor.Response{Outputs: tensors, Frame: len(tensors) > 1})
+		require.ErrorContains(t, err, "names and brackets", name)
+	}
+	for _, shape := range [][]int64{{3, 0}, {0}, {0, 1 << 40}, {1 << 10, 1 << 10, 0}} {
+		_, err := v1.AppendRequest(nil, &tensor.Request{Inputs: []*tensor.Tensor{empty(shape...)}})
+		require.NoError(t, err, shape)
 	}
 }

@@ -14,10 +14,14 @@ import (
 // AppendResponse adds the body for resp to dst: {"predictions": …} with nested arrays for one output and row objects for a frame
 // or for several outputs. It fails on an output that JSON cannot hold.
 func AppendResponse(dst []byte, resp *tensor.Response) ([]byte, error) {
+	asRows := resp.Frame || len(resp.Outputs) > 1
+	if err := fits(resp.Outputs, asRows); err != nil {
+		return dst, err
+	}
 	dst = append(dst, `{"predictions":`...)
 	var err error
 	switch {
-	case resp.Frame || len(resp.Outputs) > 1:
+	case asRows:
 		dst, err = appendRows(dst, resp.Outputs)
 	case len(resp.Outputs) == 0:
 		dst = append(dst, '[', ']')
@@ -28,6 +32,35 @@ func AppendResponse(dst []byte, resp *tensor.Response) ([]byte, error) {
 		return dst, protocol.Errorf(protocol.Invalid, "%s", err)
 	}
 	return append(dst, '}'), nil
+}
+
+// A body has more than its elements: brackets, and names and nulls in each row. No element of a small request need pay for them, so that they
+// are bounded: mostAround bytes, and aroundElement more for each element.
+const mostAround, aroundElement = 64 << 20, 8
+
+// fits refuses a body that would be far larger than what is in it.
+func fits(tensors []*tensor.Tensor, asRows bool) error {
+	const brackets, null = 2, 4
+	rows, elements, around := 0.0, 0.0, 0.0
+	for _, t := range tensors {
+		rows = max(rows, float64(t.Rows()))
+		elements += float64(t.Len())
+	}
+	for _, t := range tensors {
+		if asRows {
+			around += rows*float64(len(t.Name)) + null*(rows-float64(t.Rows()))
+		}
+		lists := 1.0
+		for _, n := range t.Shape {
+			around += brackets * lists
+			lists *= float64(n)
+		}
+	}
+	if most := mostAround + aroundElement*elements; !(around <= most) {
+		return protocol.Errorf(protocol.TooLarge, "the V1 body of %.0f elements would have %.0f bytes of names and brackets: expected %.0f at most; use fewer rows or another protocol",
+			elements, around, most)
+	}
+	return nil
 }
 
 // appendNested adds the elements from ≤ i < to, which fill the dimensions of t from dim on.

@@ -12,6 +12,9 @@ import (
 // AppendExplanations adds the body for an explanation to dst: {"explanations": …} with nested arrays for one output, or with an object of
 // the outputs by name for several. It fails on an output that JSON cannot hold.
 func AppendExplanations(dst []byte, resp *tensor.Response) ([]byte, error) {
+	if err := fits(resp.Outputs, resp.Frame); err != nil {
+		return dst, err
+	}
 	dst = append(dst, `{"explanations":`...)
 	var err error
 	switch {
