@@ -111,8 +111,8 @@ func after(values []string) time.Duration {
 	if len(values) == 0 {
 		return 0
 	}
-	if n, err := strconv.Atoi(strings.TrimSpace(values[0])); err == nil {
-		return time.Duration(min(max(n, 0), 3600)) * time.Second
+	if n, err := strconv.ParseInt(strings.TrimSpace(values[0]), 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(max(n, 0), 3600)) * time.Second // of a number out of range n is the nearest that there is
 	}
 	date, err := http.ParseTime(values[0])
 	if err != nil {

@@ -110,7 +110,7 @@ func TestTheServerIsToldWhatIsLeftOfTheDeadline(t *testing.T) {
 
 func TestWhenToComeAgain(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"3": 3 * time.Second, "99999": time.Hour, "-1": 0, "soon": 0, "": 0,
+		"3": 3 * time.Second, "99999": time.Hour, "99999999999999999999": time.Hour, "-99999999999999999999": 0, "-1": 0, "soon": 0, "": 0,
 		time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): 0,
 	} {
 		s := newWeb(t, 429, `{"error":"busy"}`)
