@@ -40,6 +40,9 @@ const (
 // mostTogether bounds the words or letters of one term: each start of a text has as many terms.
 const mostTogether = 20
 
+// mostLetters bounds the letters that a word must have.
+const mostLetters = 1 << 20
+
 // wordPattern are the token patterns that are runs of word characters.
 var wordPattern = regexp.MustCompile(`^(?:\(\?u\))?(?:\\b)?((?:\\w)*)\\w(\+|\{\d+,\})(?:\\b)?$`)
 
@@ -97,9 +100,17 @@ func (a *attrs) leastLetters() int {
 	}
 	least := 1
 	if m[2] != "+" {
-		least, _ = strconv.Atoi(strings.Trim(m[2], "{,}"))
+		var err error
+		if least, err = strconv.Atoi(strings.Trim(m[2], "{,}")); err != nil || least > mostLetters {
+			a.unsupported("token_pattern=%q: words of more than %d letters", pattern, mostLetters)
+			return 0
+		}
 	}
-	return max(least+len(m[1])/len(`\w`), 1)
+	least += len(m[1]) / len(`\w`)
+	if least == 0 {
+		a.unsupported("token_pattern=%q: words of no letters", pattern)
+	}
+	return least
 }
 
 func (a *attrs) stopWords() map[string]struct{} {

@@ -82,6 +82,8 @@ func TestVectorizersThatAreNotServedAreNamed(t *testing.T) {
 		"a tokenizer of its own":                   counts("tokenizer", &pickle.Object{}),
 		`input="file"`:                             counts("input", "file"),
 		`token_pattern="[a-z]+"`:                   counts("token_pattern", "[a-z]+"),
+		"words of more than 1048576 letters":       counts("token_pattern", `\w\w{99999999999999999999,}`),
+		"words of no letters":                      counts("token_pattern", `\w{0,}`),
 		`analyzer="other"`:                         counts("analyzer", "other"),
 		"ngram_range up to 1000":                   counts("ngram_range", pickle.Tuple{int64(1), int64(1000)}),
 		`stop_words="german"`:                      counts("stop_words", "german"),
