@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,6 +139,9 @@ func TestAListThatCannotBeReadIsAFaultOfTheStart(t *testing.T) {
 		require.ErrorContains(t, serve.New(serve.Options{ModelConfig: file}).Start(t.Context()), want)
 	}
 	require.ErrorIs(t, serve.New(serve.Options{ModelConfig: "absent"}).Start(t.Context()), os.ErrNotExist)
+	pipe := filepath.Join(t.TempDir(), "models.json")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.ErrorContains(t, serve.New(serve.Options{ModelConfig: pipe}).Start(t.Context()), "expected a regular file, got a named pipe")
 }
 
 // Entries whose form is wrong are told, and harm no other, whatever is wrong with them.

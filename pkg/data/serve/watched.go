@@ -11,10 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"go.uber.org/zap"
+
+	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
 )
 
 // maxWatched bounds a file that is followed: a ConfigMap has less.
@@ -60,11 +63,14 @@ func (w *watched) lookAgain(ctx context.Context, log *zap.Logger) {
 }
 
 func readBounded(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe would wait for its writer
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("expected a regular file, got %s", engine.KindOf(info.Mode()))
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxWatched+1))
 	if err == nil && len(text) > maxWatched {
 		err = fmt.Errorf("it has more than %d bytes", maxWatched)
