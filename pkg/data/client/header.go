@@ -80,11 +80,7 @@ func outgoing(ctx context.Context) (context.Context, error) {
 			continue
 		}
 		name = strings.ToLower(name)
-		check := isPrintable
-		if strings.HasSuffix(name, "-bin") { // any bytes: gRPC writes them in base64
-			check = func(string) bool { return true }
-		}
-		if err := carried(name, values, isMetadata, check); err != nil {
+		if err := carried(name, values, isMetadata, metadataValue(name)); err != nil {
 			return nil, err
 		}
 		md.Append(name, values...)
@@ -96,6 +92,23 @@ func outgoing(ctx context.Context) (context.Context, error) {
 func answered(ctx context.Context) *http.Header {
 	into, _ := ctx.Value(answerKey{}).(*http.Header)
 	return into
+}
+
+// Carried says whether HTTP, or gRPC, can carry a header.
+func Carried(name, value string, grpc bool) bool {
+	if grpc {
+		name = strings.ToLower(name)
+		return isMetadata(name) && metadataValue(name)(value)
+	}
+	return isToken(name) && isText(value)
+}
+
+// metadataValue is what values of gRPC's metadata have to be.
+func metadataValue(name string) func(string) bool {
+	if strings.HasSuffix(name, "-bin") { // any bytes: gRPC writes them in base64
+		return func(string) bool { return true }
+	}
+	return isPrintable
 }
 
 // carried is the error for a header that a protocol cannot carry.

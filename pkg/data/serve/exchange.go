@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/kserve-go/kserve-go/pkg/data/client"
+	"github.com/kserve-go/kserve-go/pkg/data/serve/batch"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/repository"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
@@ -55,10 +57,10 @@ func exchangeOf(ctx context.Context) *exchange {
 }
 
 // RequestHeader is the header of the request that a model answers: HTTP's, or the metadata of a gRPC call. It must not be changed.
-// It is empty outside of a request.
+// It is empty outside of a request, and for several that are joined: what one may do the others may not.
 func RequestHeader(ctx context.Context) http.Header {
 	x := exchangeOf(ctx)
-	if x == nil {
+	if x == nil || batch.Joined(ctx) {
 		return http.Header{}
 	}
 	if x.request == nil && x.call {
@@ -94,11 +96,13 @@ func CallPredictor(ctx context.Context, in *tensor.Request, out *tensor.Response
 	return x.upstream.predict(ctx, in, out)
 }
 
-// SetResponseHeader sets a header of the answer, or metadata of a gRPC call's. The length and the type of the body are the server's own.
+// SetResponseHeader sets a header of the answer, or metadata of a gRPC call's. The length and the type of the body are the server's own. What
+// the protocol cannot carry, such as a line break, is left out, and so is a header of several requests that are joined.
 func SetResponseHeader(ctx context.Context, name, value string) {
 	x := exchangeOf(ctx)
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case x == nil || canonical == "Content-Length" || canonical == "Content-Type" || canonical == "Transfer-Encoding":
+	case batch.Joined(ctx) || !client.Carried(name, value, x.call):
 	case x.call:
 		_ = grpc.SetHeader(ctx, metadata.Pairs(strings.ToLower(name), value)) // too late, when the call has ended: nobody is there to be told
 	default:

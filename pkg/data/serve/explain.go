@@ -68,7 +68,9 @@ func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) 
 			l.preprocess.Observe((t.decoded.Sub(t.began) + t.own).Seconds())
 			s.metrics.explain.WithLabelValues(m.Name).Observe((took - t.own - t.ownAfter).Seconds())
 		}()
-		err = e.Explain(ctx, req, &sc.resp)
+		if err = e.Explain(ctx, req, &sc.resp); err == nil && m.Custom {
+			err = m.Check(&sc.resp)
+		}
 	}()
 	t.predicted = time.Now()
 	if err != nil && ctx.Err() != nil {

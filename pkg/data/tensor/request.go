@@ -7,6 +7,11 @@
 // Next: data/serve/engine, which turns a Request into a Response.
 package tensor
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Parameters are the free-form key-value pairs of the Open Inference Protocol: values are bool, int64, float64 or string.
 type Parameters map[string]any
 
@@ -107,4 +112,20 @@ func (r *Response) Add(name string, typ Type, shape ...int64) *Tensor {
 	t.Reset(name, typ, shape...)
 	r.Outputs = append(r.Outputs, t)
 	return t
+}
+
+// Check is the fault of outputs that somebody else made: one that is missing, has no datatype, or another number of elements than its shape says.
+func (r *Response) Check() error {
+	for i, t := range r.Outputs {
+		if t == nil {
+			return fmt.Errorf("output %d is nil", i)
+		}
+		if t.Type != Bytes && t.Type.Size() == 0 {
+			return fmt.Errorf("output %q has no datatype", t.Name)
+		}
+		if n, ok := Elements(t.Shape); !ok || n != t.Len() {
+			return fmt.Errorf("output %q has %d elements and the shape %v", t.Name, t.Len(), slices.Clone(t.Shape))
+		}
+	}
+	return nil
 }

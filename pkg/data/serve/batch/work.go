@@ -18,6 +18,11 @@ type work struct {
 	unread atomic.Int64 // requests that have not taken their rows yet
 }
 
+type joinedKey struct{}
+
+// Joined says that a prediction is of several requests. Its context has the values of one of them, which are not the others'.
+func Joined(ctx context.Context) bool { return ctx.Value(joinedKey{}) != nil }
+
 // keepWork is the most bytes of one request or answer whose memory is kept.
 const keepWork = 4 << 20
 
@@ -96,7 +101,7 @@ func (b *Batcher[M]) together(ctx context.Context, g *group[M], live []*item[M],
 		rows += it.rows
 	}
 	b.observe(len(live), rows)
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	run, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), joinedKey{}, true))
 	defer cancel()
 	g.live.Store(int64(len(live)))
 	g.abandoned = cancel

@@ -4,12 +4,15 @@
 package repository
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
+	"github.com/kserve-go/kserve-go/pkg/data/tensor"
 )
 
 // Loaded is an open model on loan. It is closed when the repository has let go of it and the last request has released it.
@@ -43,6 +46,22 @@ func newLoaded(src Source, model engine.Model, log *zap.Logger) *Loaded {
 	}
 	l.refs.Store(1)
 	return l
+}
+
+// Predict implements engine.Model. The answer of a Go value of the owner's is looked at before others count on it.
+func (l *Loaded) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
+	if err := l.Model.Predict(ctx, in, out); err != nil || !l.Custom {
+		return err
+	}
+	return l.Check(out)
+}
+
+// Check is the fault of an answer that the model made.
+func (l *Loaded) Check(out *tensor.Response) error {
+	if err := out.Check(); err != nil {
+		return fmt.Errorf("the answer of model %s cannot be used: %w", l.Name, err)
+	}
+	return nil
 }
 
 // acquire counts one more user, unless the model has been closed.
