@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -244,6 +245,9 @@ func changedImage(p *person) {
 		} else {
 			kept = pod
 		}
+	}
+	for begun := time.Now(); slices.Contains(after.podNames("kserve"), old) && time.Since(begun) < limit; after = p.status() {
+		time.Sleep(100 * time.Millisecond) // its successor is ready; it is ending
 	}
 	require.NotContains(p, after.podNames("kserve"), old)
 	require.Contains(p, after.podNames("kserve"), kept)
