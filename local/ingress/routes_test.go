@@ -273,6 +273,7 @@ func TestAMirrorGetsItsShare(t *testing.T) {
 			code, _ := ask(t, r.address, "h.test", "/", "x")
 			require.Equal(t, 200, code)
 		}
+		require.Eventually(t, func() bool { return n.Load() >= int64(want) && len(r.gateway.mirrors.room) == 0 }, wait, time.Millisecond, text) // stop ends copies under way
 		r.stop()
 		require.EqualValues(t, want, n.Load(), text)
 	}

@@ -48,7 +48,7 @@ func Field(t reflect.Type, keys []string) string {
 	}
 	parent := t
 	for _, key := range keys[:len(keys)-1] {
-		if parent = step(parent, key); parent == nil {
+		if parent = Step(parent, key); parent == nil {
 			return ""
 		}
 	}
@@ -120,7 +120,7 @@ func find(t reflect.Type, keys []string) string {
 	for up := len(keys) - 1; up >= 0; up-- {
 		from := t
 		for _, key := range keys[:up] {
-			from = step(from, key)
+			from = Step(from, key)
 		}
 		if below := search(from, last); below != "" {
 			return join(append(slices.Clone(keys[:up]), below))
@@ -156,8 +156,8 @@ func search(t reflect.Type, name string) string {
 	return ""
 }
 
-// step is the type of a field, an element or a value.
-func step(t reflect.Type, key string) reflect.Type {
+// Step is the type of a field, an element or a value of t, nil where t has none of that name.
+func Step(t reflect.Type, key string) reflect.Type {
 	t = plain(t)
 	if t == nil {
 		return nil

@@ -140,6 +140,13 @@ func TestFaultsSayWhereAndWhatToDo(t *testing.T) {
 				`f:11 (document 1): inferenceservice/iris: spec.predictor.model.resources.limits.cpu: the text "lots" (quoted values are texts) is no quantity; write for example 500m, 2 or 1Gi`,
 			},
 		},
+		"quantities that could not be computed": {
+			strings.Replace(iris, "storageUri: s3://models/iris", "storageUri: s3://models/iris\n      resources: {limits: {cpu: 1e999999999999, memory: '1E-100000'}}", 1),
+			[]string{
+				`f:11 (document 1): inferenceservice/iris: spec.predictor.model.resources.limits.cpu: "1e999999999999" has an exponent beyond 99, which no quantity can hold`,
+				`f:11 (document 1): inferenceservice/iris: spec.predictor.model.resources.limits.memory: "1E-100000" has an exponent beyond 99, which no quantity can hold`,
+			},
+		},
 		"texts that YAML does not take for texts": {
 			strings.Replace(iris, "name: iris", "name: iris\n  labels: {a: y, b: 3}", 1),
 			[]string{

@@ -10,6 +10,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/mistyped"
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
 
@@ -22,18 +23,21 @@ func (o *Object) decodeStrict(raw []byte, fresh func() any) []Fault {
 	var faults []Fault
 	value := fresh()
 	for range maxMistypes {
-		strict, err := sigsjson.UnmarshalStrict(raw, value)
-		if err == nil {
-			for _, e := range strict {
-				faults = append(faults, o.strictFault(e, value))
+		path, message := quantity.Unbounded(raw, reflect.TypeOf(value))
+		if message == "" {
+			strict, err := sigsjson.UnmarshalStrict(raw, value)
+			if err == nil {
+				for _, e := range strict {
+					faults = append(faults, o.strictFault(e, value))
+				}
+				o.Value = value
+				break
 			}
-			o.Value = value
-			break
+			path, message = mistyped.Find(raw, err, func(raw []byte) error {
+				_, err := sigsjson.UnmarshalStrict(raw, fresh())
+				return err
+			})
 		}
-		path, message := mistyped.Find(raw, err, func(raw []byte) error {
-			_, err := sigsjson.UnmarshalStrict(raw, fresh())
-			return err
-		})
 		faults = append(faults, o.Fault(path, message))
 		// Look for further faults in what is left without the wrong value.
 		rest, removed := mistyped.Without(raw, SplitPath(path))

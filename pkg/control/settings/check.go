@@ -12,9 +12,9 @@ import (
 	"strings"
 	"text/template"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
@@ -168,7 +168,7 @@ func (c *checker) resources(key string, r Resources) {
 }
 
 func (c *checker) quantity(key, path, text string) {
-	q, err := resource.ParseQuantity(text)
+	q, err := quantity.Parse(text)
 	switch {
 	case text == "":
 		c.fault(key, path, "is required, a quantity such as 100m or 1Gi")
@@ -181,8 +181,8 @@ func (c *checker) quantity(key, path, text string) {
 
 // order finds a request above its limit, which no pod could ever be created with.
 func (c *checker) order(key, what, request, limit string) {
-	r, errR := resource.ParseQuantity(request)
-	l, errL := resource.ParseQuantity(limit)
+	r, errR := quantity.Parse(request)
+	l, errL := quantity.Parse(limit)
 	if errR == nil && errL == nil && r.Cmp(l) > 0 {
 		c.fault(key, "$."+what+"Request", "%s is above %sLimit %s", request, what, limit)
 	}

@@ -5,8 +5,8 @@ package settings
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 )
@@ -29,7 +29,7 @@ func (s *Settings) ServiceDefaults() servingv1beta1.Defaults {
 func resourceList(cpu, memory string) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
-		if q, err := resource.ParseQuantity(text); err == nil {
+		if q, err := quantity.Parse(text); err == nil {
 			list[name] = q
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 )
 
@@ -325,7 +326,7 @@ func (s *Settings) GPUResources() []string {
 
 // Quantity is a resource quantity of a validated Settings; the zero quantity for an empty text.
 func Quantity(text string) resource.Quantity {
-	q, err := resource.ParseQuantity(text)
+	q, err := quantity.Parse(text)
 	if err != nil {
 		return resource.Quantity{}
 	}

@@ -89,7 +89,7 @@ func TestParseReportsEveryFaultWithItsPlace(t *testing.T) {
 	_, err := settings.Parse(map[string]string{
 		"deploy":             `{"defaultDeploymentMode":"Raw","deploymentRolloutStrategy":{"defaultRollout":{"maxSurge":"many"}}}`,
 		"ingress":            `{"ingressGateway":"","enableGatewayApi":true,"kserveIngressGateway":"gw","domainTemplate":"{{ .Nme }}","pathTemplate":"serving","urlScheme":"ftp","pathMatchType":"Regex","additionalIngressDomains":["ok.test","-"]}`,
-		"agent":              `{"image":"a","cpuRequest":"2","cpuLimit":"1","memoryRequest":"lots","memoryLimit":"1Gi"}`,
+		"agent":              `{"image":"a","cpuRequest":"2","cpuLimit":"1","memoryRequest":"1e999999999999","memoryLimit":"1Gi"}`,
 		"router":             "{\n  \"image\": \"r\",\n  oops\n}",
 		"security":           `{"autoMountServiceAccountToken":"yes"}`,
 		"localModel":         `{"enabled":"no","fsGroup":"x"}`,

@@ -74,6 +74,7 @@ func run(from, to string) error {
 		}
 		for _, schema := range schemas(crd) {
 			trim(schema, goType)
+			bound(schema)
 		}
 		if err := write(crd, filepath.Join(to, filepath.Base(name))); err != nil {
 			return err

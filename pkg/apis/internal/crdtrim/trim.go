@@ -6,6 +6,8 @@ package main
 import (
 	"reflect"
 	"strings"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 )
 
 const module = "github.com/kserve-go/kserve-go/"
@@ -81,6 +83,29 @@ func drop(schema map[string]any) {
 	for _, property := range properties {
 		if property, ok := property.(map[string]any); ok {
 			drop(property)
+		}
+	}
+}
+
+// What Kubernetes says a quantity is, and the same with an exponent that can be computed (see package quantity).
+const (
+	anyQuantity     = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
+	boundedQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
+)
+
+// bound makes the API server refuse quantities that a program which decodes the object could not compute.
+func bound(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		if node["pattern"] == anyQuantity {
+			node["pattern"], node["maxLength"] = boundedQuantity, int64(quantity.MaxLength)
+		}
+		for _, v := range node {
+			bound(v)
+		}
+	case []any:
+		for _, v := range node {
+			bound(v)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 )
 
 // ScaleMetric is a metric that a component scales on.
@@ -214,7 +216,7 @@ type MetricQuantity string
 
 // Quantity returns the number that the words mean.
 func (q MetricQuantity) Quantity() (resource.Quantity, error) {
-	return resource.ParseQuantity(string(q))
+	return quantity.Parse(string(q))
 }
 
 // UnmarshalJSON reads a string or a bare number and refuses what is no quantity.
@@ -228,7 +230,7 @@ func (q *MetricQuantity) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("read quantity: %w", err)
 		}
 	}
-	if _, err := resource.ParseQuantity(text); err != nil {
+	if _, err := quantity.Parse(text); err != nil {
 		return fmt.Errorf("read quantity %q: %w", text, err)
 	}
 	*q = MetricQuantity(text)

@@ -17,60 +17,13 @@ import (
 	"go.uber.org/zap"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/kserve-go/kserve-go/pkg/control/admit/follow/followtest"
 )
-
-// listing is the fake client, which cannot stream a list. Its watches do not know what happened between a list and them; here they say
-// first what there is.
-type listing struct{ client.WithWatch }
-
-func (l listing) Watch(ctx context.Context, list client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
-	inner, err := l.WithWatch.Watch(ctx, list, options...)
-	if err != nil {
-		return nil, err
-	}
-	now := list.DeepCopyObject().(client.ObjectList) //nolint:forcetypeassert // a copy
-	o := (&client.ListOptions{}).ApplyOptions(options)
-	if err := l.List(ctx, now, &client.ListOptions{Namespace: o.Namespace, FieldSelector: o.FieldSelector}); err != nil {
-		return nil, err
-	}
-	events := make(chan watch.Event)
-	proxy := watch.NewProxyWatcher(events)
-	send := func(e watch.Event) bool {
-		select {
-		case events <- e:
-			return true
-		case <-proxy.StopChan():
-			return false
-		}
-	}
-	go func() {
-		defer close(events)
-		defer inner.Stop()
-		_ = meta.EachListItem(now, func(object runtime.Object) error {
-			send(watch.Event{Type: watch.Modified, Object: object})
-			return nil
-		})
-		for {
-			select {
-			case e, ok := <-inner.ResultChan():
-				if !ok || !send(e) {
-					return
-				}
-			case <-proxy.StopChan():
-				return
-			}
-		}
-	}()
-	return proxy, nil
-}
-
-func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 
 // room is a cluster with a clock of its own.
 type room struct {
@@ -89,7 +42,7 @@ func newRoom(t *testing.T, objects ...client.Object) *room {
 	for _, kind := range []client.Object{&corev1.Secret{}, &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}} {
 		builder = builder.WithIndex(kind, metav1.ObjectNameField, byName)
 	}
-	r := &room{t: t, client: listing{builder.Build()}}
+	r := &room{t: t, client: followtest.Client(builder.Build())}
 	r.clock.Store(start.UnixNano())
 	return r
 }

@@ -23,21 +23,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kserve-go/kserve-go/pkg/control/admit/follow/followtest"
 )
 
 func config(name, text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kserve", Name: name}, Data: map[string]string{"text": text}}
 }
 
-// plainly is a client whose server does not begin a watch with what is there, as the stand-in does not.
-type plainly struct{ client.WithWatch }
-
-func (plainly) IsWatchListSemanticsUnSupported() bool { return true }
-
 // server is a stand-in for an API server; funcs may break it.
 func server(funcs interceptor.Funcs, objects ...client.Object) client.WithWatch {
 	byName := func(o client.Object) []string { return []string{o.GetName()} }
-	return plainly{fake.NewClientBuilder().WithObjects(objects...).WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, byName).WithInterceptorFuncs(funcs).Build()}
+	return followtest.Client(fake.NewClientBuilder().WithObjects(objects...).WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, byName).WithInterceptorFuncs(funcs).Build())
 }
 
 // following starts a follower of ConfigMaps and counts the changes that it tells.

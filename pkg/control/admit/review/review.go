@@ -32,6 +32,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/mistyped"
+	"github.com/kserve-go/kserve-go/pkg/apis/quantity"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 )
@@ -358,8 +359,19 @@ func Object(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return errors.New("the request has no object")
 	}
+	if err := bounded(raw, into); err != nil {
+		return err
+	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, into); err != nil {
 		return unreadable(raw, err, into)
+	}
+	return nil
+}
+
+// bounded refuses an object whose quantities cannot be computed: decoding it would not end.
+func bounded(raw []byte, into any) error {
+	if path, message := quantity.Unbounded(raw, reflect.TypeOf(into)); message != "" {
+		return fmt.Errorf("%s: %s", path, message)
 	}
 	return nil
 }
@@ -387,6 +399,9 @@ func unreadable(raw []byte, err error, into any) error {
 func StrictObject(raw []byte, into any) (unknown []error, err error) {
 	if len(raw) == 0 {
 		return nil, errors.New("the request has no object")
+	}
+	if err := bounded(raw, into); err != nil {
+		return nil, err
 	}
 	unknown, err = kjson.UnmarshalStrict(raw, into)
 	if err != nil {

@@ -76,6 +76,8 @@ func hostile() map[string]struct{ object, says string } {
 		"a number with a fraction":            {service("", "", `,"minReplicas":1.5`, ""), "number"},
 		"canaries whose sum is beyond 2^31":   {service(`,"annotations":{"serving.kserve.io/deploymentMode":"Standard"}`, "", "", `,"canary":[`+many(3, `{"trafficPercent":2147483647,"predictor":{"name":"v%d","model":{"modelFormat":{"name":"a"}}}}`)+`]`), "6442450941"},
 		"a quantity that is none":             {service("", `,"resources":{"limits":{"cpu":"much"}}`, "", ""), "spec.predictor.model.resources.limits.cpu: the text \"much\" (quoted values are texts) is no quantity; write for example 500m, 2 or 1Gi"},
+		"a quantity that has no end":          {service("", `,"resources":{"limits":{"memory":"1e999999999999"}}`, "", ""), `spec.predictor.model.resources.limits.memory: "1e999999999999" has an exponent beyond 99`},
+		"a metric that has no end":            {service("", "", `,"autoScaling":{"metrics":[{"type":"Resource","resource":{"name":"memory","target":{"type":"AverageValue","averageValue":"1e-999999999"}}}]}`, ""), "exponent beyond 99"},
 		"metrics without anything":            {service(`,"annotations":{"serving.kserve.io/deploymentMode":"Standard","serving.kserve.io/autoscalerClass":"keda"}`, "", `,"autoScaling":{"metrics":[{},{},{"type":"Resource"},{"type":"External"},{"type":"PodMetric"}]}`, ""), "set podmetric"},
 		"a predictor that is a list":          {`{"metadata":{"name":"a"},"spec":{"predictor":[]}}`, "spec.predictor: an object with fields is expected, got a list"},
 		"a name of nothing but its longest":   {strings.Replace(service("", "", "", ""), `"name":"a"`, `"name":"`+strings.Repeat("a", 253)+`"`, 1), "limit is 63"},
