@@ -92,24 +92,16 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	var phases []phase
-	for _, p := range b.phases() {
-		result, err := b.measure(ctx, p)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		fmt.Fprintf(progress, "%s: %.1f s\n", p.name, result.Seconds)
-		phases = append(phases, result)
-		if o.until != "" && strings.HasPrefix(p.name, o.until) {
-			break
-		}
+	phases, failed := b.measureAll(ctx, progress)
+	if len(phases) == 0 {
+		return failed
 	}
 	report := &report{
 		Shape: o.shape, About: looks.about, Services: o.n, Created: b.created, Objects: b.objects, Components: b.components, Routed: b.routed, Phases: phases, Change: b.latencies,
 	}
 	report.Targets = report.targets()
-	if err := report.print(out); err != nil {
-		return err
+	if err := report.print(out); err != nil || failed != nil {
+		return errors.Join(failed, err)
 	}
 	if err := c.MustAllow(); err != nil {
 		return err
@@ -122,4 +114,21 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return err
 	}
 	return os.WriteFile(o.json, append(raw, '\n'), 0o600)
+}
+
+// measureAll measures the phases, up to the one that fails: what was measured before it is worth knowing.
+func (b *bench) measureAll(ctx context.Context, progress io.Writer) ([]phase, error) {
+	var phases []phase
+	for _, p := range b.phases() {
+		result, err := b.measure(ctx, p)
+		if err != nil {
+			return phases, fmt.Errorf("%s: %w", p.name, err)
+		}
+		fmt.Fprintf(progress, "%s: %.1f s\n", p.name, result.Seconds)
+		phases = append(phases, result)
+		if until := b.options.until; until != "" && strings.HasPrefix(p.name, until) {
+			break
+		}
+	}
+	return phases, nil
 }
