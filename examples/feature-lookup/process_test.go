@@ -23,7 +23,7 @@ import (
 // The program itself, with the flags of a pod, before the model server's own program.
 func TestTheProgramsWorkTogether(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds two programs")
+		t.Skip("it builds two programs: run without -short")
 	}
 	bin := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".", "../../cmd/model-server")

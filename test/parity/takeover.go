@@ -13,7 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kserve-go/kserve-go/pkg/control/apply"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 // judge waits until nothing is wrong, for as long as a late write may set it right.
@@ -161,7 +162,7 @@ func changes(a, b any, path string, out *[]string) {
 func adopted(o *unstructured.Unstructured) bool {
 	ours := false
 	for _, f := range o.GetManagedFields() {
-		ours = ours || f.Manager == apply.FieldManager
+		ours = ours || f.Manager == plan.FieldManager
 		if f.Manager == formerManager && f.Subresource == "" {
 			return false
 		}

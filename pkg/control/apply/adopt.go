@@ -16,7 +16,7 @@ import (
 // adoption is the patch that makes what another controller wrote of an object ours, so that it can be taken back. It is nil when no other
 // controller wrote any of it.
 func adoption(full, want plan.Object) ([]byte, error) {
-	if err := csaupgrade.UpgradeManagedFields(full, formerManagers, FieldManager); err != nil {
+	if err := csaupgrade.UpgradeManagedFields(full, formerManagers, plan.FieldManager); err != nil {
 		return nil, fmt.Errorf("read whose the fields are: %w", err)
 	}
 	if len(ownFields(full)) == 0 {

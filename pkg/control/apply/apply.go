@@ -25,9 +25,6 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
-// FieldManager is the name under which every field that we say is recorded.
-const FieldManager = plan.FieldManager
-
 const (
 	// ReasonWaiting is the reason while something has to go before the object that is wanted can come.
 	ReasonWaiting = "Waiting"

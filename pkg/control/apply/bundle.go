@@ -99,7 +99,7 @@ func (a *Applier) copyBundle(ctx context.Context, namespace, text string) error 
 		ObjectMeta: metav1.ObjectMeta{Name: handoff.GlobalCABundle, Namespace: namespace},
 		Data:       map[string]string{handoff.CABundleFile: text},
 	}
-	options := []client.PatchOption{client.FieldOwner(FieldManager)}
+	options := []client.PatchOption{client.FieldOwner(plan.FieldManager)}
 	var there corev1.ConfigMap
 	switch err := a.Live.Get(ctx, client.ObjectKeyFromObject(want), &there); {
 	case apierrors.IsNotFound(err):
@@ -135,7 +135,7 @@ func (a *Applier) copyBundle(ctx context.Context, namespace, text string) error 
 // writerOf says who wrote an object, and whether that was this controller or one that it follows.
 func writerOf(o plan.Object) (writer string, ours bool) {
 	for _, f := range o.GetManagedFields() {
-		if f.Manager == FieldManager || formerManagers.Has(f.Manager) {
+		if f.Manager == plan.FieldManager || formerManagers.Has(f.Manager) {
 			return f.Manager, true
 		}
 		if writer == "" {

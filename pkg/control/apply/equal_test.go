@@ -317,9 +317,9 @@ func TestOwnFieldsAreThoseOfOurApply(t *testing.T) {
 	require.Nil(t, ownFields(u))
 	u.SetManagedFields([]metav1.ManagedFieldsEntry{
 		entry("kubectl", metav1.ManagedFieldsOperationApply, "", `{"f:a":{}}`),
-		entry(FieldManager, metav1.ManagedFieldsOperationUpdate, "", `{"f:b":{}}`),
-		entry(FieldManager, metav1.ManagedFieldsOperationApply, "status", `{"f:c":{}}`),
-		entry(FieldManager, metav1.ManagedFieldsOperationApply, "", `{"f:d":{}}`),
+		entry(plan.FieldManager, metav1.ManagedFieldsOperationUpdate, "", `{"f:b":{}}`),
+		entry(plan.FieldManager, metav1.ManagedFieldsOperationApply, "status", `{"f:c":{}}`),
+		entry(plan.FieldManager, metav1.ManagedFieldsOperationApply, "", `{"f:d":{}}`),
 	})
 	require.JSONEq(t, `{"f:d":{}}`, string(ownFields(u)))
 }

@@ -27,7 +27,7 @@ func KeepOwn(u *unstructured.Unstructured) {
 		return
 	}
 	text = string(WithoutOwner([]byte(text), u))
-	own := map[string]any{"manager": FieldManager, "operation": string(metav1.ManagedFieldsOperationApply), "fieldsV1": text}
+	own := map[string]any{"manager": plan.FieldManager, "operation": string(metav1.ManagedFieldsOperationApply), "fieldsV1": text}
 	if at, ok := entry["time"].(string); ok {
 		own["time"] = at // plan.WrittenAt reads it
 	}

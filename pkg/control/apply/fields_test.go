@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 func TestWhatIsKeptOfManagedFieldsComparesLikeTheWhole(t *testing.T) {
@@ -23,7 +25,7 @@ func TestWhatIsKeptOfManagedFieldsComparesLikeTheWhole(t *testing.T) {
 			KeepOwn(u)
 			require.Equal(t, before, ownFields(u), "also when it is kept twice")
 			for i := range typed {
-				if typed[i].Manager == FieldManager && typed[i].Operation == "Apply" {
+				if typed[i].Manager == plan.FieldManager && typed[i].Operation == "Apply" {
 					require.JSONEq(t, string(typed[i].FieldsV1.GetRawBytes()), string(before))
 				}
 			}
@@ -42,7 +44,7 @@ func TestOneCopyOfTheFieldsServesManyOwners(t *testing.T) {
 	owned := func(uid string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
 			"name": "a", "ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "o", "uid": uid, "controller": true}},
-			"managedFields": []any{map[string]any{"manager": FieldManager, "operation": "Apply", "fieldsV1": map[string]any{
+			"managedFields": []any{map[string]any{"manager": plan.FieldManager, "operation": "Apply", "fieldsV1": map[string]any{
 				"f:metadata": map[string]any{"f:ownerReferences": map[string]any{`k:{"uid":"` + uid + `"}`: map[string]any{}, `k:{"uid":"other"}`: map[string]any{}}},
 				"f:spec":     map[string]any{"f:" + uid: map[string]any{}},
 			}}},
@@ -62,7 +64,7 @@ func TestOneCopyOfTheFieldsServesManyOwners(t *testing.T) {
 	KeepOwn(one)
 	require.Equal(t, before, string(ownFields(one)))
 	typed := &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: one.GetOwnerReferences(), ManagedFields: []metav1.ManagedFieldsEntry{{
-		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(string(kept)),
+		Manager: plan.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(string(kept)),
 	}}}}
 	require.Equal(t, before, string(ownFields(typed)))
 	require.Equal(t, before, string(WithoutOwner([]byte(before), &corev1.Service{})), "without an owner nothing is marked")

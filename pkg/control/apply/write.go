@@ -214,7 +214,7 @@ func (p *pass) patch(ctx context.Context, want *wish, body []byte, more ...clien
 	after := empty(want.Object)
 	after.SetName(want.GetName())
 	after.SetNamespace(want.GetNamespace())
-	options := append([]client.PatchOption{client.FieldOwner(FieldManager)}, more...)
+	options := append([]client.PatchOption{client.FieldOwner(plan.FieldManager)}, more...)
 	if err := p.Client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/apply"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
 )
 
@@ -121,7 +122,7 @@ func keepOurs(o any) (any, error) {
 
 func ourFields(all []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	for i := range all {
-		if all[i].Manager == apply.FieldManager && all[i].Operation == metav1.ManagedFieldsOperationApply {
+		if all[i].Manager == plan.FieldManager && all[i].Operation == metav1.ManagedFieldsOperationApply {
 			return []metav1.ManagedFieldsEntry{all[i]}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
-	"github.com/kserve-go/kserve-go/pkg/control/apply"
+	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
 func ownedBy(apiVersion string) []metav1.OwnerReference {
@@ -27,7 +27,7 @@ func ownedBy(apiVersion string) []metav1.OwnerReference {
 func managed() []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate},
-		{Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply},
+		{Manager: plan.FieldManager, Operation: metav1.ManagedFieldsOperationApply},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// kept is how many built binaries stay in the cache, each of 140 MB; one that was used in the last graceTime stays in any case.
+	// kept is how many built binaries stay in the cache, each of 200 MB; one that was used in the last graceTime stays in any case.
 	kept      = 2
 	graceTime = 10 * time.Minute
 	// tick is how often a build says that it goes on.
