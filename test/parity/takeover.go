@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 )
 
