@@ -387,10 +387,13 @@ func kubectl(args []string, s Streams) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("KUBECONFIG") == "" || own > 0 {
-		if err := os.Setenv("KUBECONFIG", p.Path("kubeconfig")); err != nil {
+	args = args[own:]
+	if path := p.Path("kubeconfig"); os.Getenv("KUBECONFIG") == "" || own > 0 {
+		if strings.ContainsRune(path, filepath.ListSeparator) { // the variable holds a list
+			args = append([]string{"--kubeconfig=" + path}, args...)
+		} else if err := os.Setenv("KUBECONFIG", path); err != nil {
 			return fmt.Errorf("name the kubeconfig: %w", err)
 		}
 	}
-	return runKubectl(append([]string{"kubectl"}, args[own:]...), s)
+	return runKubectl(append([]string{"kubectl"}, args...), s)
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,8 +34,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error)
 	}
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	cfg.UnsafeNoFsync = true // a development cluster may lose its last second when the machine loses power
-	clients := url.URL{Scheme: "unix", Path: filepath.Join(o.Dir, "etcd.sock")}
-	peers := url.URL{Scheme: "unix", Path: filepath.Join(o.Dir, "etcd-peer.sock")}
+	clients, peers := socketURL(filepath.Join(o.Dir, "etcd.sock")), socketURL(filepath.Join(o.Dir, "etcd-peer.sock"))
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peers}, []url.URL{peers}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
@@ -58,6 +58,13 @@ func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error)
 		return "", fmt.Errorf("wait for etcd: %w", ctx.Err())
 	}
 	return clients.String(), nil
+}
+
+// socketURL names a socket where several are named with commas between them: one in its path would end it.
+func socketURL(path string) url.URL {
+	u := url.URL{Scheme: "unix", Path: path}
+	u.RawPath = strings.ReplaceAll(u.EscapedPath(), ",", "%2C")
+	return u
 }
 
 // openEtcd turns what etcd does about files that it cannot read into an error: it panics, or logs and ends the process.

@@ -34,6 +34,9 @@ type Options struct {
 	Out, Err io.Writer
 }
 
+// errNeverReady says that a cluster was told to end while it started.
+var errNeverReady = errors.New("it was stopped before it was ready")
+
 // Run blocks until ctx ends or the cluster fails.
 func Run(ctx context.Context, o Options) (err error) {
 	p := o.Cluster.Place
@@ -71,7 +74,14 @@ func Run(ctx context.Context, o Options) (err error) {
 	progress := func(step string) {
 		fmt.Fprintf(o.Err, "%6.2fs %s\n", time.Since(started).Seconds(), step)
 	}
+	isReady := false
+	defer func() {
+		if ctx.Err() != nil && !isReady {
+			err = errNeverReady // what was broken off says only that
+		}
+	}()
 	ready := func(r place.Record) error {
+		isReady = true
 		r.PID, r.StartSeconds = os.Getpid(), time.Since(started).Seconds()
 		return announce(p, r, o.Out)
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -34,6 +35,8 @@ const (
 	looks     = 500
 	lockPoll  = 10 * time.Millisecond
 )
+
+const recordFile = "ready.json"
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
@@ -180,7 +183,7 @@ func (p *Place) Owner() (int, error) {
 
 // look is one look at the lock; io.EOF is one that was just taken.
 func (p *Place) look() (int, error) {
-	f, err := os.Open(p.lockPath())
+	f, err := os.OpenFile(p.lockPath(), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe of that name is not waited for
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -230,11 +233,12 @@ func (p *Place) WaitFree(ctx context.Context) error {
 // Clear removes what a predecessor left that must not be seen by its successor: sockets, the record and pod folders. With all set
 // the stored objects, certificates and volumes go too.
 func (p *Place) Clear(all bool) error {
+	// The folder's name may hold what a pattern takes for more than itself.
+	entries, err := os.ReadDir(p.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read state folder: %w", err)
+	}
 	if all {
-		entries, err := os.ReadDir(p.Dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read state folder: %w", err)
-		}
 		for _, e := range entries {
 			if err := p.removeAll(p.Path(e.Name())); err != nil {
 				return fmt.Errorf("throw state away: %w", err)
@@ -242,13 +246,11 @@ func (p *Place) Clear(all bool) error {
 		}
 		return nil
 	}
-	stale, err := filepath.Glob(p.Path("*.sock*"))
-	if err != nil {
-		return fmt.Errorf("look for stale sockets: %w", err)
-	}
-	for _, f := range append(stale, p.recordPath(), p.Path("pods")) {
-		if err := p.removeAll(f); err != nil {
-			return fmt.Errorf("remove stale file: %w", err)
+	for _, e := range entries {
+		if name := e.Name(); strings.Contains(name, ".sock") || name == recordFile || name == "pods" {
+			if err := p.removeAll(p.Path(name)); err != nil {
+				return fmt.Errorf("remove stale file: %w", err)
+			}
 		}
 	}
 	return nil
@@ -289,7 +291,7 @@ func (p *Place) Forget() error {
 	return nil
 }
 
-func (p *Place) recordPath() string { return p.Path("ready.json") }
+func (p *Place) recordPath() string { return p.Path(recordFile) }
 
 // Record reads what a running cluster stored.
 func (p *Place) Record() (Record, error) {

@@ -118,7 +118,50 @@ func TestUpSaysWhyItCannotStart(t *testing.T) {
 	mute := fakeCluster(t, "exit 3\n")
 	t.Setenv(binaryVariable, mute)
 	_, _, err = kserve(t, "up", "--bare", "--state="+state)
-	require.ErrorContains(t, err, "nothing was printed")
+	require.ErrorContains(t, err, "the cluster did not start: its process ended (exit status 3) and did not say why; the last it did: nothing")
+
+	half := fakeCluster(t, "echo '  0.10s certificates' >&2\n")
+	_, _, err = kserve(t, "up", "--bare", "--state="+state, "--cluster-binary="+half)
+	require.ErrorContains(t, err, "its process ended (exit code 0) and did not say why; the last it did: certificates", "a step is no reason")
+}
+
+func TestWhatIsWrongWithAStateFolderIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	require.NoError(t, os.Symlink("/no/such/place", filepath.Join(dir, "dangling")))
+	require.NoError(t, os.Symlink("loop", filepath.Join(dir, "loop")))
+	program := fakeCluster(t, "exit 3\n")
+	cases := map[string]struct {
+		state, says string
+		commands    []string
+	}{
+		"a file":                      {"file", "a file is where a folder should be", []string{"up --bare", "status", "down", "down --discard", "kubeconfig"}},
+		"below a file":                {"file/below", "a file is where a folder should be", []string{"up --bare", "status", "down", "down --discard"}},
+		"a link":                      {"dangling", "a link that leads nowhere is where a folder should be", []string{"up --bare"}},
+		"a link to self":              {"loop", "too many levels of symbolic links", []string{"up --bare", "status", "down", "down --discard"}},
+		"a folder that takes no file": {"/proc/1", "cannot be used", []string{"up --bare"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			state := c.state
+			if !filepath.IsAbs(state) {
+				state = filepath.Join(dir, state)
+			}
+			for _, command := range c.commands {
+				_, _, err := kserve(t, append(strings.Fields(command), "--state="+state, "--cluster-binary="+program)...)
+				require.ErrorContains(t, err, "the state folder "+state+" cannot be used: ", command)
+				require.ErrorContains(t, err, c.says, command)
+				require.ErrorContains(t, err, "(choose another with --state)", command)
+			}
+		})
+	}
+}
+
+func TestAStateThatIsThrownAwayDuringAStartIsNoFaultOfTheOutput(t *testing.T) {
+	state := t.TempDir()
+	program := fakeCluster(t, "rm -f '"+state+"'/default.log.*\necho '  0.10s certificates' >&2; echo 'kserve-cluster: it was stopped' >&2; exit 1\n")
+	_, _, err := kserve(t, "up", "--bare", "--state="+state, "--cluster-binary="+program)
+	require.ErrorContains(t, err, "the cluster did not start: it was stopped")
 }
 
 func TestAStartThatIsGivenUpStopsTheCluster(t *testing.T) {

@@ -5,11 +5,13 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,12 +50,12 @@ var errOther = errors.New("the cluster did not start: another process starts it"
 // start returns when the cluster can be used. A cluster that does not come up, or for which ctx ends, is stopped again.
 func (s *starter) start(ctx context.Context) (*record.Record, error) {
 	if err := os.MkdirAll(s.place.Root, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state folder: %w", err)
+		return nil, s.place.Unusable(err)
 	}
 	// A file, not a pipe: it must take what the cluster says long after this program has ended.
 	out, err := os.CreateTemp(s.place.Root, filepath.Base(s.place.Output())+".*")
 	if err != nil {
-		return nil, fmt.Errorf("open the cluster's output: %w", err)
+		return nil, s.place.Unusable(err)
 	}
 	defer out.Close()
 	s.output = out
@@ -64,10 +66,13 @@ func (s *starter) start(ctx context.Context) (*record.Record, error) {
 		return nil, errors.Join(fmt.Errorf("start the cluster: %w", err), os.Remove(out.Name()))
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	go func() {
+		ended <- cmd.Wait()
+		close(ended)
+	}()
 	r, err := s.follow(ctx, ended)
 	if err != nil {
-		s.stop(ctx, cmd.Process)
+		stop(cmd.Process, ended)
 		if s.output != nil {
 			_ = os.Remove(out.Name()) // the error says what was in it
 		}
@@ -81,7 +86,8 @@ func (s *starter) begin() error {
 	if s.output == nil {
 		return nil
 	}
-	if err := os.Rename(s.output.Name(), s.place.Output()); err != nil {
+	// Whoever throws the state away meanwhile throws the output away too, after it has stopped the cluster.
+	if err := os.Rename(s.output.Name(), s.place.Output()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the cluster's output: %w", err)
 	}
 	s.output = nil
@@ -91,15 +97,16 @@ func (s *starter) begin() error {
 	return nil
 }
 
-// stop ends a cluster that was given up on; one that has ended by itself needs nothing.
-func (s *starter) stop(ctx context.Context, p *os.Process) {
-	if p.Signal(syscall.SIGTERM) != nil {
-		return
-	}
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
-	defer cancel()
-	if s.place.WaitFree(wait) != nil {
+// stop returns when a cluster that was given up on has ended.
+func stop(p *os.Process, ended <-chan error) {
+	_ = p.Signal(syscall.SIGTERM) // it may have ended by itself
+	late := time.NewTimer(endLimit)
+	defer late.Stop()
+	select {
+	case <-ended: //nolint:errcheck // how it ended is not asked any more
+	case <-late.C:
 		_ = p.Kill() // it had its time
+		<-ended      //nolint:errcheck // as above
 	}
 }
 
@@ -118,17 +125,18 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 	defer ticks.Stop()
 	var rest []byte
 	var said []string
+	step := "nothing"
 	for {
 		var over error
 		select {
 		case over = <-ended:
 			if over == nil {
-				over = errors.New("it ended")
+				over = errors.New("exit code 0")
 			}
 		case <-ctx.Done():
-			return nil, fmt.Errorf("start the cluster: %w", ctx.Err())
+			return nil, fmt.Errorf("interrupted while the cluster started (%w): it is stopped again, and kserve local up%s starts it anew", ctx.Err(), s.place.Flags())
 		case <-limit.C:
-			return nil, fmt.Errorf("start the cluster: not ready after %s; the last it said: %s; its log is %s", startLimit, last(said), s.place.Log())
+			return nil, fmt.Errorf("start the cluster: not ready after %s; the last it did: %s; its log is %s", startLimit, step, s.place.Log())
 		case <-ticks.C:
 		}
 		fresh, err := io.ReadAll(f)
@@ -153,13 +161,16 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 				}
 				return r, nil
 			}
-			said = append(said, text)
-			if m := progressLine.FindStringSubmatch(text); m != nil {
-				if err := s.begin(); err != nil {
-					return nil, err
-				}
-				s.say.done("%s", m[1])
+			m := progressLine.FindStringSubmatch(text)
+			if m == nil {
+				said = append(said, text)
+				continue
 			}
+			if err := s.begin(); err != nil {
+				return nil, err
+			}
+			step = m[1]
+			s.say.done("%s", step)
 		}
 		if over != nil {
 			if pid, err := s.place.Owner(); err == nil && pid != 0 {
@@ -168,7 +179,8 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			if len(said) == 0 && isFull(s.place.Root) {
 				return nil, fmt.Errorf("the cluster did not start: the file system of %s is full: free some, or choose another folder with --state", s.place.Root)
 			}
-			return nil, fmt.Errorf("the cluster did not start: %s", strings.TrimPrefix(last(said), "kserve-cluster: "))
+			return nil, fmt.Errorf("the cluster did not start: %s", cmp.Or(strings.TrimPrefix(last(said), "kserve-cluster: "),
+				fmt.Sprintf("its process ended (%v) and did not say why; the last it did: %s", over, step)))
 		}
 	}
 }
@@ -179,12 +191,12 @@ func isFull(dir string) bool {
 	return syscall.Statfs(dir, &s) == nil && s.Bavail == 0
 }
 
-// last is what a program said last, or that it said nothing.
+// last is what a program said last, or nothing.
 func last(said []string) string {
 	for i := len(said) - 1; i >= 0; i-- {
 		if text := strings.TrimSpace(said[i]); text != "" {
 			return text
 		}
 	}
-	return "nothing was printed"
+	return ""
 }

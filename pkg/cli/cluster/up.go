@@ -159,7 +159,7 @@ func (l *launch) started(ctx context.Context) (*record.Record, func() error, err
 	case err != nil:
 		return nil, nil, err
 	case r == nil:
-		return nil, nil, exit.Errorf(exit.Failed, "%w, and it ended", errOther)
+		return nil, nil, exit.Errorf(exit.Failed, "%w, and that was stopped; start it again with kserve local up%s", errOther, p.Flags())
 	case o.Fresh:
 		return nil, nil, exit.Errorf(exit.Usage, "cluster %q runs, and --fresh would throw its objects away: stop it first with kserve local down%s", p.Name, p.Flags())
 	case len(o.Args) > 0:

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -129,9 +130,34 @@ func (p *Place) Flags() string {
 		text += " --name=" + p.Name
 	}
 	if def, err := At("", p.Name); err != nil || def.Root != p.Root {
-		text += " --state=" + p.Root
+		text += " --state=" + quote(p.Root)
 	}
 	return text
+}
+
+// plain are texts that a shell takes as they are.
+var plain = regexp.MustCompile(`^[\pL\pN/._=:,@%+-]+$`)
+
+// quote writes a text so that a shell reads it back.
+func quote(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// Unusable says what to do about a state folder that cannot be read or written.
+func (p *Place) Unusable(err error) error {
+	what := ""
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		what = ": a file is where a folder should be"
+	case errors.Is(err, fs.ErrExist):
+		what = ": a link that leads nowhere is where a folder should be"
+	case errors.Is(err, syscall.ENOSPC):
+		what = ": its file system is full"
+	}
+	return fmt.Errorf("the state folder %s cannot be used: %w%s (choose another with --state)", p.Root, err, what)
 }
 
 // Owner is the process that holds the name, or 0: a lock that ends with its process, however that ends.
@@ -147,12 +173,12 @@ func (p *Place) Owner() (int, error) {
 
 // look is one look at the lock; io.EOF is one that was just taken.
 func (p *Place) look() (int, error) {
-	f, err := os.Open(p.Dir() + ".lock")
+	f, err := os.OpenFile(p.Dir()+".lock", os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe of that name is not waited for
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("open the cluster's lock: %w", err)
+		return 0, p.Unusable(err)
 	}
 	defer f.Close()
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
@@ -208,7 +234,7 @@ func (p *Place) Remove() error {
 		return nil // not even the folder of all clusters
 	}
 	if err != nil {
-		return fmt.Errorf("open the cluster's lock: %w", err)
+		return p.Unusable(err)
 	}
 	defer f.Close()
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -218,11 +244,17 @@ func (p *Place) Remove() error {
 	if err != nil {
 		return fmt.Errorf("take the cluster's lock: %w", err)
 	}
-	starts, err := filepath.Glob(p.Output() + ".*")
+	entries, err := os.ReadDir(p.Root)
 	if err != nil {
-		return fmt.Errorf("look for the output of starts: %w", err)
+		return p.Unusable(err)
 	}
-	for _, path := range append(starts, p.Dir(), p.Output(), lock) {
+	paths := []string{p.Dir(), p.Output()}
+	for _, e := range entries { // no pattern: the folder's name may hold what one takes for more than itself
+		if strings.HasPrefix(e.Name(), p.Name+".log.") {
+			paths = append(paths, filepath.Join(p.Root, e.Name()))
+		}
+	}
+	for _, path := range append(paths, lock) {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("throw the cluster's state away: %w", err)
 		}

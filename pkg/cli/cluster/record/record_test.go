@@ -52,6 +52,29 @@ func TestAClusterRunsWhileItsProcessHoldsTheLock(t *testing.T) {
 	require.NoError(t, p.WaitFree(t.Context()))
 }
 
+func TestAFolderOfAnyNameIsThrownAwayWhole(t *testing.T) {
+	p, err := At(filepath.Join(t.TempDir(), "it's [x]* $H, \"q\""), "mine")
+	require.NoError(t, err)
+	require.Contains(t, p.Flags(), `/it'\''s [x]* $H, "q"'`, "a shell reads it back")
+	require.NoError(t, os.MkdirAll(p.Dir(), 0o700))
+	for _, name := range []string{p.Output(), p.Output() + ".123", p.Dir() + "2.log.5"} {
+		require.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	require.NoError(t, p.Remove())
+	left, err := os.ReadDir(p.Root)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "that of another cluster stays")
+}
+
+func TestAPipeWhereTheLockShouldBeIsNotWaitedFor(t *testing.T) {
+	p, err := At(t.TempDir(), "mine")
+	require.NoError(t, err)
+	require.NoError(t, syscall.Mkfifo(p.Dir()+".lock", 0o600))
+	pid, err := p.Owner()
+	require.NoError(t, err)
+	require.Zero(t, pid)
+}
+
 func TestWhereClustersAre(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "/x")
 	p, err := At("", DefaultName)
