@@ -60,6 +60,10 @@ type validator struct {
 	gpus     []string
 	faults   field.ErrorList
 	warnings []serving.Warning
+
+	// told are the texts of the faults that once has read, and read is how many those are.
+	told map[string]bool
+	read int
 }
 
 // Validate returns what is wrong with a service that has its defaults, and what is odd about it. A service that is being deleted is right.

@@ -59,12 +59,16 @@ func (v *validator) autoscalerClass(at *field.Path, e *ComponentExtensionSpec) (
 
 // once adds a fault of the service's metadata, which several components would report.
 func (v *validator) once(fault *field.Error) {
-	for _, known := range v.faults {
-		if known.Error() == fault.Error() {
-			return
-		}
+	if v.told == nil {
+		v.told = map[string]bool{}
 	}
-	v.add(fault)
+	for _, known := range v.faults[v.read:] { // each is written once: there may be thousands
+		v.told[known.Error()] = true
+	}
+	v.read = len(v.faults)
+	if !v.told[fault.Error()] {
+		v.add(fault)
+	}
 }
 
 // metricSources checks that each metric has the field that its type names.

@@ -46,6 +46,18 @@ const (
 	share  = 1 << 20
 )
 
+// They share another for what their objects become: an object of two bytes may be a container of a KiB, and is held as it was sent, as it
+// was read and as it is changed, some 4 KiB in all. So a MiB of them would need a GiB.
+const (
+	// copies of a body are held while it is answered, and so many bytes of them count as a part.
+	copies     = 3
+	sizeOfPart = 4 << 10
+	// MaxParts bounds what is in one object: objects, lists, and values in them, of which many count as one.
+	MaxParts = 16 << 10
+	// valuesOfPart are as many texts and numbers as need about as much as an object.
+	valuesOfPart = 32
+)
+
 // longest is how long an answer may take when the API server does not say; it never waits longer than 30 s.
 const longest = 10 * time.Second
 
@@ -114,6 +126,8 @@ func Failed(code int, err error) Answer {
 		reason = metav1.StatusReasonBadRequest
 	case http.StatusForbidden:
 		reason = metav1.StatusReasonForbidden
+	case http.StatusRequestEntityTooLarge:
+		reason = metav1.StatusReasonRequestEntityTooLarge
 	case http.StatusServiceUnavailable:
 		reason = metav1.StatusReasonServiceUnavailable
 	case http.StatusGatewayTimeout:
@@ -143,11 +157,36 @@ type Endpoint struct {
 	// Failure is told about answers that could not be found and about panics. nil means nobody.
 	Failure func(request *admissionv1.AdmissionRequest, message string)
 	// Budget bounds memory and concurrency over all endpoints that share it; nil means no bound.
-	Budget *semaphore.Weighted
+	Budget *Budget
 }
 
-// NewBudget makes the bound that endpoints share.
-func NewBudget() *semaphore.Weighted { return semaphore.NewWeighted(budget) }
+// Budget is a bound that endpoints share. Who holds a part of both halves took that of bodies first, so nobody waits in a circle.
+type Budget struct{ bodies, parts *semaphore.Weighted }
+
+// NewBudget makes a bound.
+func NewBudget() *Budget {
+	return &Budget{bodies: semaphore.NewWeighted(budget), parts: semaphore.NewWeighted(MaxParts)}
+}
+
+// parts is the number of objects and lists in a JSON text, and of values by the many.
+func parts(text []byte) int64 {
+	var opened, values int64
+	inText := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{', c == '[':
+			opened++
+		case c == ',':
+			values++
+		}
+	}
+	return opened + values/valuesOfPart
+}
 
 // What is read before a review takes its part of the budget, and how long the rest of a longer one may take: whoever sends a few bytes
 // and waits is not to keep the others out.
@@ -198,12 +237,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if e.Budget != nil {
 		n := body.cost(r)
-		if e.Budget.Acquire(ctx, n) != nil {
-			e.observe("", OutcomeFailed, start)
-			http.Error(w, "too many admission reviews at a time; try again", http.StatusTooManyRequests)
+		if e.Budget.bodies.Acquire(ctx, n) != nil {
+			e.busy(w, start)
 			return
 		}
-		defer e.Budget.Release(n)
+		defer e.Budget.bodies.Release(n)
 	}
 	in, code, err := body.read(w)
 	if err != nil {
@@ -211,7 +249,20 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), code)
 		return
 	}
-	answer := e.answer(ctx, in.Request)
+	asked := parts(in.Request.Object.Raw) // what is stored, or goes, is no longer the question
+	if e.Budget != nil && asked <= MaxParts {
+		size := int64(len(in.Request.Object.Raw) + len(in.Request.OldObject.Raw))
+		n := min(asked+parts(in.Request.OldObject.Raw)+copies*size/sizeOfPart, MaxParts)
+		if e.Budget.parts.Acquire(ctx, n) != nil {
+			e.busy(w, start)
+			return
+		}
+		defer e.Budget.parts.Release(n)
+	}
+	answer := tooMany(asked)
+	if answer.Refusal == nil {
+		answer = e.answer(ctx, in.Request)
+	}
 	e.observe(string(in.Request.Operation), outcome(answer), start)
 	out, err := encode(in, answer)
 	if err != nil {
@@ -221,6 +272,21 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(out) // an API server that has gone does not read the error either
+}
+
+// busy answers when a budget is used up for as long as the API server waits.
+func (e *Endpoint) busy(w http.ResponseWriter, start time.Time) {
+	e.observe("", OutcomeFailed, start)
+	http.Error(w, "too many admission reviews at a time; try again", http.StatusTooManyRequests)
+}
+
+// tooMany refuses what is too much to be looked at.
+func tooMany(parts int64) Answer {
+	if parts <= MaxParts {
+		return Answer{}
+	}
+	return Failed(http.StatusRequestEntityTooLarge, fmt.Errorf("the object has too many parts to be judged: %d objects and lists, where %d values count as one; "+
+		"at most %d are taken: shorten its lists", parts, valuesOfPart, MaxParts))
 }
 
 // patience is how long the API server waits for the answer, a little less.

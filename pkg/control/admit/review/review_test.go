@@ -4,6 +4,7 @@
 package review_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,7 +138,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 func TestReviewsWaitForMemoryAsLongAsTheAPIServerDoes(t *testing.T) {
 	t.Parallel()
 	budget := review.NewBudget()
-	require.NoError(t, budget.Acquire(t.Context(), 63<<20))
+	require.True(t, budget.TryBodies(63<<20))
 	e := &review.Endpoint{Budget: budget, Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer { return review.Allowed() }}
 	for name, body := range map[string]io.Reader{"long": strings.NewReader(strings.Repeat(" ", 2<<20)), "of no length": io.MultiReader(strings.NewReader(strings.Repeat(" ", 1<<20)))} {
 		recorder := httptest.NewRecorder()
@@ -150,8 +151,53 @@ func TestReviewsWaitForMemoryAsLongAsTheAPIServerDoes(t *testing.T) {
 		code, _, _ := ask(t, e, http.MethodPost, "application/json", rightReview)
 		require.Equal(t, http.StatusOK, code, "a small one fits in, and gives back what it took")
 	}
-	budget.Release(63 << 20)
-	require.True(t, budget.TryAcquire(64<<20), "everything was given back")
+	require.False(t, budget.TryBodies(64<<20))
+	budget.ReleaseBodies(63 << 20)
+	require.True(t, budget.TryBodies(64<<20), "everything was given back")
+	require.True(t, budget.TryParts(review.MaxParts), "of the other half too")
+}
+
+// An object of few bytes may be large in memory: a container is two bytes as it is sent, and a KiB as it is read.
+func TestAnObjectOfManyPartsIsNotJudged(t *testing.T) {
+	t.Parallel()
+	list := func(item string, n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
+	cases := map[string]struct {
+		object, old, operation string
+		refused                bool
+	}{
+		"a few":                           {object: list("{}", 100), operation: "CREATE"},
+		"as many as are taken":            {object: list("{}", review.MaxParts-1-(review.MaxParts-1)/32), operation: "CREATE"},
+		"too many objects":                {object: list("{}", review.MaxParts), operation: "CREATE", refused: true},
+		"too many lists":                  {object: list("[]", review.MaxParts), operation: "UPDATE", refused: true},
+		"too many values":                 {object: list("0", 33*review.MaxParts), operation: "CREATE", refused: true},
+		"a long text of all that":         {object: `"` + strings.Repeat(`{[,\"`, 100000) + `"`, operation: "CREATE"},
+		"what is stored is not asked for": {object: `{}`, old: list("{}", 2*review.MaxParts), operation: "UPDATE"},
+		"what is too large may go":        {object: `null`, old: list("{}", 2*review.MaxParts), operation: "DELETE"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judged := false
+			budget := review.NewBudget()
+			e := &review.Endpoint{Budget: budget, Handle: func(context.Context, *admissionv1.AdmissionRequest) review.Answer {
+				judged = true
+				return review.Allowed()
+			}}
+			body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"` + c.operation +
+				`","object":` + c.object + `,"oldObject":` + cmp.Or(c.old, "null") + `}}`
+			code, _, back := ask(t, e, http.MethodPost, "application/json", body)
+			require.Equal(t, http.StatusOK, code)
+			require.Equal(t, !c.refused, back.Response.Allowed)
+			require.Equal(t, !c.refused, judged)
+			if c.refused {
+				require.Equal(t, int32(http.StatusRequestEntityTooLarge), back.Response.Result.Code)
+				require.Contains(t, back.Response.Result.Message, "at most 16384 are taken: shorten its lists")
+			}
+			require.True(t, budget.TryParts(review.MaxParts), "everything was given back")
+		})
+	}
 }
 
 func TestFailedKeepsTheCode(t *testing.T) {

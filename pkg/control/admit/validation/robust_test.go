@@ -79,10 +79,19 @@ func hostile() map[string]struct{ object, says string } {
 		"a quantity that has no end":          {service("", `,"resources":{"limits":{"memory":"1e999999999999"}}`, "", ""), `spec.predictor.model.resources.limits.memory: "1e999999999999" has an exponent beyond 99`},
 		"a metric that has no end":            {service("", "", `,"autoScaling":{"metrics":[{"type":"Resource","resource":{"name":"memory","target":{"type":"AverageValue","averageValue":"1e-999999999"}}}]}`, ""), "exponent beyond 99"},
 		"metrics without anything":            {service(`,"annotations":{"serving.kserve.io/deploymentMode":"Standard","serving.kserve.io/autoscalerClass":"keda"}`, "", `,"autoScaling":{"metrics":[{},{},{"type":"Resource"},{"type":"External"},{"type":"PodMetric"}]}`, ""), "set podmetric"},
+		"as many containers as are taken":     {listOf("containers", "{}"), "spec.predictor.containers"},
+		"as many volumes as are taken":        {listOf("volumes", "{}"), "spec.predictor"},
 		"a predictor that is a list":          {`{"metadata":{"name":"a"},"spec":{"predictor":[]}}`, "spec.predictor: an object with fields is expected, got a list"},
 		"a name of nothing but its longest":   {strings.Replace(service("", "", "", ""), `"name":"a"`, `"name":"`+strings.Repeat("a", 253)+`"`, 1), "limit is 63"},
 		"an annotation key with a path in it": {service(`,"annotations":{"serving.kserve.io/stop/../../x":"true","/":"","//":"a","serving.kserve.io/":"b"}`, "", "", ""), ""},
 	}
+}
+
+// listOf is a service with a list about as long as is taken: whatever looks at each of it once more for each takes minutes.
+func listOf(list, item string) string {
+	const n = review.MaxParts - 1000
+	return `{"metadata":{"name":"a"},"spec":{"predictor":{"model":{"modelFormat":{"name":"b"},"storageUri":"s3://b/m"},"` + list + `":[` +
+		strings.Repeat(item+",", n) + item + `]}}}`
 }
 
 func TestHostileObjectsAreAnswered(t *testing.T) {
