@@ -112,10 +112,27 @@ func Checked(kind schema.GroupKind, name string, faults field.ErrorList, warning
 		if more := len(faults) - maxFaults; more > 0 {
 			faults = append(slices.Clone(faults[:maxFaults]), field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf("and %d more faults; put those right that are told, the rest comes then", more)))
 		}
-		status := apierrors.NewInvalid(kind, name, faults).Status()
+		status := apierrors.NewInvalid(kind, Cut(name, maxShown), short(faults)).Status()
 		a.Refusal = &status
 	}
 	return a
+}
+
+// maxShown is how much of a value that is wrong an answer shows: it is told several times over, for each fault.
+const maxShown = 1024
+
+// short are the faults with values and details of a bounded length.
+func short(faults field.ErrorList) field.ErrorList {
+	shown := make(field.ErrorList, 0, len(faults))
+	for _, f := range faults {
+		f := *f
+		if text, ok := f.BadValue.(string); ok {
+			f.BadValue = Cut(text, maxShown)
+		}
+		f.Detail = Cut(f.Detail, 4*maxShown)
+		shown = append(shown, &f)
+	}
+	return shown
 }
 
 // Failed is the answer to a request that could not be judged, or must be refused as a whole. The code of an API error is kept.

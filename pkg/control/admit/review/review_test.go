@@ -200,6 +200,18 @@ func TestAnObjectOfManyPartsIsNotJudged(t *testing.T) {
 	}
 }
 
+func TestAValueOfMegabytesIsNotToldWhole(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3<<20)
+	fault := field.Invalid(field.NewPath("metadata", "name"), long, long)
+	a := review.Checked(schema.GroupKind{Kind: "InferenceService"}, long, field.ErrorList{fault}, nil)
+	text, err := json.Marshal(a.Refusal)
+	require.NoError(t, err)
+	require.Less(t, len(text), 32<<10)
+	require.Contains(t, a.Refusal.Message, "metadata.name: Invalid value")
+	require.Equal(t, long, fault.BadValue, "the fault itself stays as it is")
+}
+
 func TestFailedKeepsTheCode(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
