@@ -28,6 +28,7 @@ func (o *observer) canaries(p *plan.Plan) {
 	o.status.CanaryStatuses = nil
 	tracks := p.Tracks()
 	if len(tracks) == 0 {
+		o.unheededShare(p)
 		return
 	}
 	route := o.in.Children.OptionalObject(gatewayGroup, "HTTPRoute", names.PredictorRoute(o.svc.Name))
@@ -58,6 +59,18 @@ func (o *observer) canaries(p *plan.Plan) {
 		worst.reason = ReasonAllCanariesReady // clients know the word; the message and the canary's own status say more
 	}
 	o.conditions.put(servingv1beta1.CanaryPredictorReady, worst)
+}
+
+// unheededShare tells of a share that is asked for in the way of another mode, for as long as it stands there.
+func (o *observer) unheededShare(p *plan.Plan) {
+	share := o.svc.Spec.Predictor.CanaryTrafficPercent
+	if p.Mode != serving.Standard || share == nil || *share >= 100 {
+		return
+	}
+	o.conditions.put(servingv1beta1.CanaryPredictorReady, fact{
+		status: corev1.ConditionFalse, reason: ReasonTrafficNotSplit,
+		message: "spec.predictor.canaryTrafficPercent has no effect in Standard mode, where the predictor gets every request: remove it, and list what shall have a share in spec.canary",
+	})
 }
 
 // canary is the status of one canary predictor as its workload and its pods tell it.

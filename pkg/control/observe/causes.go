@@ -109,7 +109,7 @@ func canaryCauses() []Cause {
 		{ReasonAllCanariesReady, onCanaries, "each canary predictor has a pod that serves", "", ""},
 		{ReasonCanariesNotReady, onCanaries, "a canary predictor has none; `status.canaryStatuses` has its own reason", "", ""},
 		{ReasonCanaryRolledBack, onCanaries, "the analysis of a canary failed, and it gets no requests until its spec changes", "", "change or remove the canary"},
-		{ReasonTrafficNotSplit, onCanaries, "canary predictors run, and nothing splits requests: there is no HTTPRoute", "", "set `ingress.enableGatewayApi`"},
+		{ReasonTrafficNotSplit, onCanaries, "canary predictors run, and nothing splits requests: there is no HTTPRoute. False, without canary predictors: `canaryTrafficPercent` has no effect in Standard mode", "", "set `ingress.enableGatewayApi`; use `spec.canary`"},
 		{ReasonOtherProtocol, onCanaries, "a canary runs, and has no port for what the stable predictor speaks", "", "name its ports as those of the stable predictor"},
 		{ReasonPredictorHostOnly, onCanaries, "requests that come by the transformer go to the stable predictor; the predictor's own host is split", "", ""},
 		{rollout.ReasonOutOfBounds, "canaryStatuses", "a measurement is not as the analysis asks", "at the next look", ""},

@@ -133,6 +133,7 @@ func (d *diagnosis) waiting(cs *corev1.ContainerStatus, w *corev1.ContainerState
 			f.detail += ": " + why
 			f.message += ": " + bounded(why, maxDetail)
 		}
+		f.detail = f.reason + ": " + f.detail // a model's failure has no such reason of its own
 		f.message = sentence(f.message) + " " + repulled + "; " + pullAdvice(why)
 	case "InvalidImageName":
 		f.message = fmt.Sprintf("container %s has no valid image name: %q. Correct the name", cs.Name, cs.Image)

@@ -5,6 +5,7 @@ package observe_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -106,6 +107,12 @@ func requireSane(t *testing.T, in observe.Input, got observe.Result) {
 // read makes an observation's input of a case: what is planned is what the resolver plans.
 func read(tb testing.TB, raw []byte) observe.Input {
 	tb.Helper()
+	return readWith(tb, raw, func(*servingv1beta1.InferenceService) {})
+}
+
+// readWith is read of a service that is changed first.
+func readWith(tb testing.TB, raw []byte, change func(*servingv1beta1.InferenceService)) observe.Input {
+	tb.Helper()
 	in := observe.Input{Now: noon}
 	snap := plan.Snapshot{
 		ReadyCanaries: map[string]bool{},
@@ -159,6 +166,7 @@ func read(tb testing.TB, raw []byte) observe.Input {
 		}
 	}
 	require.NotNil(tb, in.Service)
+	change(in.Service)
 	var err error
 	in.Settings, err = settings.Parse(config)
 	require.NoError(tb, err)
@@ -293,4 +301,51 @@ func BenchmarkService(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestARevisionThatWasRolledBackIsNeverReferredTo walks through a canary that is taken back and the one after it: the rest of the requests
+// is always for the revision that last had all of them.
+func TestARevisionThatWasRolledBackIsNeverReferredTo(t *testing.T) {
+	raw, err := os.ReadFile("testdata/cases/knative-ready/in.yaml")
+	require.NoError(t, err)
+	planned, _, _ := strings.Cut(string(raw), "\n---\napiVersion: serving.knative.dev/v1\n")
+	status := servingv1beta1.InferenceServiceStatus{}
+	for _, step := range []struct {
+		revision string
+		share    *int64
+		want     []serving.TrafficTarget
+	}{
+		{"v1", nil, traffic(100, "")},
+		{"v2", new(int64(20)), traffic(20, "v1")},
+		{"v2", new(int64(0)), traffic(0, "v1")},
+		{"v3", new(int64(20)), traffic(20, "v1")},
+		{"v3", nil, traffic(100, "")},
+		{"v4", new(int64(5)), traffic(5, "v3")},
+	} {
+		in := readWith(t, []byte(planned), func(svc *servingv1beta1.InferenceService) {
+			svc.Status, svc.Spec.Predictor.CanaryTrafficPercent = status, step.share
+		})
+		got := in.Plan.Component(serving.Predictor).Traffic
+		require.Equal(t, step.want, got, step.revision)
+		got[0].RevisionName = step.revision // Knative says which one the latest is
+		told, err := json.Marshal(got)
+		require.NoError(t, err)
+		ksvc := &unstructured.Unstructured{}
+		text, err := yaml.YAMLToJSON([]byte(`{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: m-predictor, namespace: ns, generation: 1, labels: {component: predictor}},
+status: {observedGeneration: 1, url: "http://m", latestCreatedRevisionName: ` + step.revision + `, latestReadyRevisionName: ` + step.revision + `, traffic: ` + string(told) + `,
+conditions: [{type: Ready, status: "True"}]}}`))
+		require.NoError(t, err)
+		require.NoError(t, ksvc.UnmarshalJSON(text))
+		in.Children.Add(ksvc)
+		status = observe.Service(in).Status
+	}
+}
+
+// traffic gives the latest revision a share, and another the rest.
+func traffic(share int64, rest string) []serving.TrafficTarget {
+	list := []serving.TrafficTarget{{LatestRevision: new(true), Percent: &share}}
+	if rest != "" {
+		list = append(list, serving.TrafficTarget{Tag: "prev", RevisionName: rest, LatestRevision: new(false), Percent: new(100 - share)})
+	}
+	return list
 }

@@ -44,7 +44,7 @@ const (
 	ReasonCanariesNotReady = "CanariesNotReady"
 	// ReasonCanaryRolledBack says that a canary gets nothing because of its measurements.
 	ReasonCanaryRolledBack = "CanaryRolledBack"
-	// ReasonTrafficNotSplit says that canaries run and get nothing, because nothing here splits requests.
+	// ReasonTrafficNotSplit says that canaries run and get nothing, because nothing here splits requests, or that a share has no effect in this mode.
 	ReasonTrafficNotSplit = "TrafficNotSplit"
 	// ReasonOtherProtocol says that a canary has no port for the requests that it should get.
 	ReasonOtherProtocol = "OtherProtocol"

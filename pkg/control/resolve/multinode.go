@@ -75,6 +75,7 @@ func (r *resolver) workers(c *plan.Component, spec *servingv1beta1.PredictorSpec
 	generation := map[string]string{serving.LabelGeneration: strconv.FormatInt(r.svc.Generation, 10)}
 	c.Labels = layers(c.Labels, generation)
 	drop := r.st.DisallowedAnnotations()
+	r.trace(pod.Containers)
 	c.Workers = &plan.Workers{
 		Name: names.Worker(r.svc.Name), Replicas: int32(n.nodes - 1), Pod: pod, HeadService: headService, Service: workerService,
 		Labels:      layers(r.labels(serving.Predictor, runtime.WorkerSpec.Labels, labels, spec.Labels), generation),

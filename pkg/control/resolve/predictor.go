@@ -110,7 +110,7 @@ func (r *resolver) trace(containers []corev1.Container) {
 	}
 	for i := range containers {
 		c := &containers[i]
-		if c.Name != ServingContainer && c.Name != TransformerContainer {
+		if !seesModel(c.Name) {
 			continue
 		}
 		plan.AddEnv(c, handoff.EnvTracesExporter, orElse(t.Exporter, servingv1beta1.DefaultTracingExporter))

@@ -265,7 +265,9 @@ func (v *validator) keda(at *field.Path, e *ComponentExtensionSpec) {
 
 func (v *validator) kedaResource(at *field.Path, r *ResourceMetric) {
 	target := at.Child("target")
+	unset := r.Target.AverageUtilization == nil && (r.Target.Type == "" || r.Target.Type == UtilizationTarget)
 	switch {
+	case r.Name == ResourceCPU && unset: // the CPU has a usual target
 	case r.Target.Type == UtilizationTarget:
 		if n := r.Target.AverageUtilization; n == nil || *n < 1 || *n > 100 {
 			v.add(field.Invalid(target.Child("averageUtilization"), n, "must be between 1 and 100; it is a percentage of what the pods request"))
