@@ -4,6 +4,7 @@
 // Package followtest makes a stand-in for an API server that can be followed.
 //
 // Called by: tests of control/admit/follow and control/admit/certificates.
+// Next: the fake client of controller-runtime.
 package followtest
 
 import (
