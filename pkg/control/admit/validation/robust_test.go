@@ -122,6 +122,28 @@ func TestHostileObjectsAreAnswered(t *testing.T) {
 	}
 }
 
+// TestWhatWasStoredUnseenCanBeMendedAndDeleted: an object that came while no webhook ran may be one that cannot be read.
+func TestWhatWasStoredUnseenCanBeMendedAndDeleted(t *testing.T) {
+	t.Parallel()
+	e := &review.Endpoint{Handle: validator(live(t, nil)).Service(), Budget: review.NewBudget()}
+	stored := func(meta, model string) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"name":"a"%s},"spec":{"predictor":{"model":{"modelFormat":{"name":"a"}%s}}}}`, meta, model)
+	}
+	const going = `,"deletionTimestamp":"2026-01-02T03:04:05Z"`
+	for name, bad := range map[string]string{
+		"a quantity without an end": `,"resources":{"limits":{"memory":"1e999999999999"}}`,
+		"a wrong type":              `,"resources":7`,
+		"too many parts":            `,"env":[` + strings.Repeat("{},", review.MaxParts) + `{}]`,
+	} {
+		require.False(t, post(t, e, admissionv1.Update, stored("", bad), stored("", bad)).Allowed, name)
+		require.False(t, post(t, e, admissionv1.Create, stored(going, bad), nil).Allowed, name)
+		require.True(t, post(t, e, admissionv1.Update, stored(going, bad), stored(going+`,"finalizers":["x"]`, bad)).Allowed, "%s, going", name)
+		mended := post(t, e, admissionv1.Update, stored("", ""), stored("", bad))
+		require.True(t, mended.Allowed, "%s, mended: %v", name, mended.Result)
+		require.False(t, post(t, e, admissionv1.Update, stored("", `,"storageUri":"foo://x"`), stored("", bad)).Allowed, "%s, mended by another fault", name)
+	}
+}
+
 // TestManyReviewsAtATime holds that answers do not depend on what else is asked.
 func TestManyReviewsAtATime(t *testing.T) {
 	t.Parallel()

@@ -63,8 +63,8 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 		}
 		if request.Operation == admissionv1.Update {
 			old = new(T)
-			if err := review.Object(request.OldObject.Raw, old); err != nil {
-				return review.Failed(http.StatusBadRequest, fmt.Errorf("the object before the change: %w", err))
+			if review.Object(request.OldObject.Raw, old) != nil {
+				old = nil // stored while nobody looked at it: what mends it is judged as a new one
 			}
 		}
 		if P(now).GetNamespace() == "" {
