@@ -7,6 +7,9 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
@@ -34,6 +37,7 @@ func (w *World) Faults() []manifest.Fault {
 		}
 	}
 	for _, o := range w.objects {
+		take(o, labelled(o.Value))
 		switch v := o.Value.(type) {
 		case *servingv1alpha1.ServingRuntime:
 			list, _ := v.Validate(w.runtimeRules(o))
@@ -55,6 +59,16 @@ func (w *World) Faults() []manifest.Fault {
 		take(s.Object, list)
 	}
 	return faults
+}
+
+// labelled is what an API server refuses of any kind's metadata, before it asks a webhook.
+func labelled(value any) field.ErrorList {
+	object, ok := value.(metav1.Object)
+	if !ok {
+		return nil
+	}
+	at := field.NewPath("metadata")
+	return append(metav1validation.ValidateLabels(object.GetLabels(), at.Child("labels")), apivalidation.ValidateAnnotations(object.GetAnnotations(), at.Child("annotations"))...)
 }
 
 // Warning is something odd about an object that is accepted.

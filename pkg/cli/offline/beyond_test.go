@@ -38,6 +38,11 @@ func TestFaultsOfReadingHideNoOthers(t *testing.T) {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inferenceservice-config, namespace: kserve}\nfrob: 1\ndata:\n  deploy: '{\"defaultDeploymentMode\": \"Nonsense\"}'\n",
 			[]string{"frob", "data.deploy"},
 		},
+		"labels and annotations that no object may have": {
+			strings.Replace(isvc("iris", model), "{name: iris}", "{name: iris, labels: {a b: c}, annotations: {c d: e}}", 1) +
+				"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: {a: \"b c\"}, annotations: {long: \"" + strings.Repeat("x", 256<<10) + "\"}}\n",
+			[]string{"metadata.labels", "metadata.annotations", "metadata.labels", "metadata.annotations"},
+		},
 		"an item of a list": {
 			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: i}, spec: {predictor: {modelX: {}}}}\n" +
 				"- {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: j}, spec: {predictor: {minReplicas: -1, frob: 1, " + model + "}}}\n",
