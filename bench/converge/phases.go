@@ -121,7 +121,7 @@ func (b *bench) touch(ctx context.Context) error {
 	})
 }
 
-// label changes what pods carry: Kubernetes rolls them.
+// label is one that pods carry, too: it waits for the next change of anything else.
 func (b *bench) label(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error {
 		return b.patch(ctx, i, []byte(`{"metadata": {"labels": {"touched": "once"}}}`))

@@ -42,6 +42,14 @@ func TestInheritedLabelsAreNoReasonToWrite(t *testing.T) {
 			have:   object(`{"app": "m", "team": "theirs"}`, `{"app": "m", "team": "a"}`),
 			fields: `{"f:metadata": {"f:labels": {"f:app": {}}}, "f:spec": {"f:template": {"f:metadata": {"f:labels": {"f:app": {}, "f:team": {}}}, "f:spec": {"f:a": {}}}}}`,
 		},
+		"the first label of all": {
+			want: tree(`{"metadata": {"labels": {"x": "y"}, "annotations": {"z": "1"}}, "spec": {"a": "b"}}`), inherited: map[string]string{"x": "y"}, verdict: same,
+			have: tree(`{"metadata": {"annotations": {"z": "1"}}, "spec": {"a": "b"}}`), fields: `{"f:metadata": {"f:annotations": {"f:z": {}}}, "f:spec": {"f:a": {}}}`,
+		},
+		"the first label of ours": {
+			want: tree(`{"metadata": {"labels": {"x": "y"}, "annotations": {"z": "1"}}, "spec": {"a": "b"}}`), inherited: map[string]string{"x": "y"}, verdict: same,
+			have: tree(`{"metadata": {"labels": {"their": "own"}, "annotations": {"z": "1"}}, "spec": {"a": "b"}}`), fields: `{"f:metadata": {"f:annotations": {"f:z": {}}}, "f:spec": {"f:a": {}}}`,
+		},
 		"another value beside another change": {
 			want:      tree(`{"metadata": {"labels": {"app": "m", "team": "b"}}, "spec": {"template": {"metadata": {"labels": {"app": "m", "team": "b"}}, "spec": {"a": "c"}}}}`),
 			inherited: map[string]string{"team": "b"}, verdict: differs,

@@ -51,7 +51,11 @@ func KeepInherited(want, have map[string]any, fieldsV1 []byte, inherited map[str
 				delete(changed, name)
 			}
 		}
-		if changed != nil {
+		switch {
+		case changed == nil:
+		case len(changed) == 0: // nobody owns an empty map of labels
+			want = replaced(want, place, nil)
+		default:
 			want = replaced(want, place, changed)
 		}
 	}
@@ -83,11 +87,14 @@ func mapAt(at map[string]any, path []string) map[string]any {
 	return at
 }
 
-// replaced is a copy with another map at a path; the rest is shared.
+// replaced is a copy with another map at a path, or with none there; the rest is shared.
 func replaced(at map[string]any, path []string, value map[string]any) map[string]any {
 	at = maps.Clone(at)
 	if len(path) == 1 {
 		at[path[0]] = value
+		if value == nil {
+			delete(at, path[0])
+		}
 		return at
 	}
 	below, _ := at[path[0]].(map[string]any) // it is there: value was made from what is below

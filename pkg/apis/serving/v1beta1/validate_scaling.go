@@ -152,10 +152,17 @@ func (v *validator) hpaResource(at *field.Path, r *ResourceMetric) {
 			v.add(field.Invalid(at.Child("averageUtilization"), *n, "must be at least 1; it is a percentage of what the pods request"))
 		case n == nil && r.Name == ResourceMemory:
 			v.add(field.Required(at.Child("averageUtilization"), "memory has no target of its own; set a percentage of what the pods request, such as 75"))
+		case n == nil && !target.unset():
+			v.add(field.Required(at.Child("averageUtilization"), "the target has a quantity and no percentage; set one, or the type "+string(AverageValueTarget)+" for a quantity per pod"))
 		}
 	default:
 		v.add(field.NotSupported(at.Child("type"), target.Type, []MetricTargetType{UtilizationTarget, AverageValueTarget}))
 	}
+}
+
+// unset reports whether a target says nothing but that it is a percentage.
+func (t *MetricTarget) unset() bool {
+	return t.AverageUtilization == nil && t.AverageValue == nil && t.Value == nil && (t.Type == "" || t.Type == UtilizationTarget)
 }
 
 func (v *validator) positive(at *field.Path, value *MetricQuantity, missing string) {
@@ -265,9 +272,8 @@ func (v *validator) keda(at *field.Path, e *ComponentExtensionSpec) {
 
 func (v *validator) kedaResource(at *field.Path, r *ResourceMetric) {
 	target := at.Child("target")
-	unset := r.Target.AverageUtilization == nil && (r.Target.Type == "" || r.Target.Type == UtilizationTarget)
 	switch {
-	case r.Name == ResourceCPU && unset: // the CPU has a usual target
+	case r.Name == ResourceCPU && r.Target.unset(): // the CPU has a usual target
 	case r.Target.Type == UtilizationTarget:
 		if n := r.Target.AverageUtilization; n == nil || *n < 1 || *n > 100 {
 			v.add(field.Invalid(target.Child("averageUtilization"), n, "must be between 1 and 100; it is a percentage of what the pods request"))
