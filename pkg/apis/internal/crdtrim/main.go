@@ -74,7 +74,9 @@ func run(from, to string) error {
 		}
 		for _, schema := range schemas(crd) {
 			trim(schema, goType)
-			bound(schema)
+			if bound(schema) == 0 {
+				return fmt.Errorf("%s: no quantity has the pattern that Kubernetes gave them: see anyQuantity", name)
+			}
 		}
 		if err := write(crd, filepath.Join(to, filepath.Base(name))); err != nil {
 			return err

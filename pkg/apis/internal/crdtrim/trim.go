@@ -90,22 +90,24 @@ func drop(schema map[string]any) {
 // What Kubernetes says a quantity is, and the same with an exponent that can be computed (see package quantity).
 const (
 	anyQuantity     = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
-	boundedQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
+	boundedQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?0*[0-9]{1,2}))?$`
 )
 
-// bound makes the API server refuse quantities that a program which decodes the object could not compute.
-func bound(node any) {
+// bound makes the API server refuse quantities that a program which decodes the object could not compute, and counts them.
+func bound(node any) (found int) {
 	switch node := node.(type) {
 	case map[string]any:
 		if node["pattern"] == anyQuantity {
 			node["pattern"], node["maxLength"] = boundedQuantity, int64(quantity.MaxLength)
+			found++
 		}
 		for _, v := range node {
-			bound(v)
+			found += bound(v)
 		}
 	case []any:
 		for _, v := range node {
-			bound(v)
+			found += bound(v)
 		}
 	}
+	return found
 }

@@ -170,7 +170,7 @@ func (v *validator) positive(at *field.Path, value *MetricQuantity, missing stri
 		v.add(field.Required(at, missing))
 		return
 	}
-	if quantity, err := value.Quantity(); err != nil || quantity.Sign() <= 0 {
+	if q, err := value.Quantity(); err != nil || q.Sign() <= 0 {
 		v.add(field.Invalid(at, *value, "must be a quantity greater than 0; write for instance 500Mi or 500m"))
 	}
 }
@@ -274,7 +274,7 @@ func (v *validator) kedaResource(at *field.Path, r *ResourceMetric) {
 	target := at.Child("target")
 	switch {
 	case r.Name == ResourceCPU && r.Target.unset(): // the CPU has a usual target
-	case r.Target.Type == UtilizationTarget:
+	case r.Target.Type == UtilizationTarget, r.Target.Type == "" && r.Target.AverageUtilization != nil: // the type that is meant when none is said
 		if n := r.Target.AverageUtilization; n == nil || *n < 1 || *n > 100 {
 			v.add(field.Invalid(target.Child("averageUtilization"), n, "must be between 1 and 100; it is a percentage of what the pods request"))
 		}
@@ -292,7 +292,7 @@ func (v *validator) leastMemory(at *field.Path, value *MetricQuantity) {
 		v.add(field.Required(at, "the target's type is AverageValue; set averageValue to a quantity such as 500Mi"))
 		return
 	}
-	if quantity, err := value.Quantity(); err != nil || quantity.Cmp(resource.MustParse("1Mi")) < 0 {
+	if q, err := value.Quantity(); err != nil || q.Cmp(resource.MustParse("1Mi")) < 0 {
 		v.add(field.Invalid(at, *value, "must be at least 1Mi; write a quantity such as 500Mi"))
 	}
 }

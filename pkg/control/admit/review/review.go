@@ -126,10 +126,10 @@ func short(faults field.ErrorList) field.ErrorList {
 	shown := make(field.ErrorList, 0, len(faults))
 	for _, f := range faults {
 		f := *f
-		if text, ok := f.BadValue.(string); ok {
-			f.BadValue = Cut(text, maxShown)
+		if value := reflect.ValueOf(f.BadValue); value.Kind() == reflect.String { // of any type
+			f.BadValue = Cut(value.String(), maxShown)
 		}
-		f.Detail = Cut(f.Detail, 4*maxShown)
+		f.Field, f.Detail = Cut(f.Field, maxShown), Cut(f.Detail, 4*maxShown)
 		shown = append(shown, &f)
 	}
 	return shown
@@ -320,7 +320,7 @@ func tooMany(parts int64) Answer {
 	if parts <= MaxParts {
 		return Answer{}
 	}
-	return Failed(http.StatusRequestEntityTooLarge, fmt.Errorf("the object has too many parts to be judged: %d objects and lists, where %d values count as one; "+
+	return Failed(http.StatusRequestEntityTooLarge, fmt.Errorf("the object has too many parts to be judged: %d objects and lists, and other values, of which %d count as one; "+
 		"at most %d are taken: shorten its lists", parts, valuesOfPart, MaxParts))
 }
 
@@ -467,6 +467,14 @@ func Object(raw []byte, into any) error {
 		return unreadable(raw, err, into)
 	}
 	return nil
+}
+
+// Stored reads the object before a change. One with more parts than an object that is sent may have is not read.
+func Stored(raw []byte, into any) error {
+	if n := parts(raw); n > MaxParts {
+		return fmt.Errorf("it has %d parts, more than the %d that are judged", n, MaxParts)
+	}
+	return Object(raw, into)
 }
 
 // bounded refuses an object whose quantities cannot be computed: decoding it would not end.

@@ -210,6 +210,15 @@ func TestAValueOfMegabytesIsNotToldWhole(t *testing.T) {
 	require.Less(t, len(text), 32<<10)
 	require.Contains(t, a.Refusal.Message, "metadata.name: Invalid value")
 	require.Equal(t, long, fault.BadValue, "the fault itself stays as it is")
+
+	type named string
+	many := make(field.ErrorList, 64)
+	for i := range many {
+		many[i] = field.NotSupported(field.NewPath("limits").Key(long), named(long), []named{"a"})
+	}
+	text, err = json.Marshal(review.Checked(schema.GroupKind{Kind: "InferenceService"}, "a", many, nil).Refusal)
+	require.NoError(t, err)
+	require.Less(t, len(text), 1<<20)
 }
 
 func TestFailedKeepsTheCode(t *testing.T) {

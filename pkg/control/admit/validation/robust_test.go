@@ -134,12 +134,14 @@ func TestWhatWasStoredUnseenCanBeMendedAndDeleted(t *testing.T) {
 		"a quantity without an end": `,"resources":{"limits":{"memory":"1e999999999999"}}`,
 		"a wrong type":              `,"resources":7`,
 		"too many parts":            `,"env":[` + strings.Repeat("{},", review.MaxParts) + `{}]`,
+		"a million parts":           `,"env":[` + strings.Repeat("{},", 1<<20) + `{}]`,
 	} {
 		require.False(t, post(t, e, admissionv1.Update, stored("", bad), stored("", bad)).Allowed, name)
 		require.False(t, post(t, e, admissionv1.Create, stored(going, bad), nil).Allowed, name)
 		require.True(t, post(t, e, admissionv1.Update, stored(going, bad), stored(going+`,"finalizers":["x"]`, bad)).Allowed, "%s, going", name)
 		mended := post(t, e, admissionv1.Update, stored("", ""), stored("", bad))
 		require.True(t, mended.Allowed, "%s, mended: %v", name, mended.Result)
+		require.Contains(t, strings.Join(mended.Warnings, "\n"), "the stored one cannot be read", name)
 		require.False(t, post(t, e, admissionv1.Update, stored("", `,"storageUri":"foo://x"`), stored("", bad)).Allowed, "%s, mended by another fault", name)
 	}
 }

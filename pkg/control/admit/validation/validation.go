@@ -53,7 +53,7 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 		if request.SubResource != "" || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 			return review.Allowed()
 		}
-		now, old := new(T), (*T)(nil)
+		now, old, unseen := new(T), (*T)(nil), error(nil)
 		unknown, err := review.StrictObject(request.Object.Raw, now)
 		if err != nil {
 			return review.Failed(http.StatusBadRequest, err)
@@ -63,8 +63,8 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 		}
 		if request.Operation == admissionv1.Update {
 			old = new(T)
-			if review.Object(request.OldObject.Raw, old) != nil {
-				old = nil // stored while nobody looked at it: what mends it is judged as a new one
+			if unseen = review.Stored(request.OldObject.Raw, old); unseen != nil {
+				old = nil // stored while nobody looked at it
 			}
 		}
 		if P(now).GetNamespace() == "" {
@@ -75,6 +75,9 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 			return review.Failed(http.StatusServiceUnavailable, err)
 		}
 		answer := review.Checked(kind, P(now).GetName(), faults, warnings)
+		if unseen != nil {
+			answer.Warnings = append(answer.Warnings, review.Cut("the object is judged as a new one, because the stored one cannot be read: "+unseen.Error(), 256))
+		}
 		answer.Unknown(unknown, review.FieldValidation(request), reflect.TypeFor[T]())
 		return answer
 	}
