@@ -64,7 +64,7 @@ func (o *observer) canaries(p *plan.Plan) {
 // unheededShare tells of a share that is asked for in the way of another mode, for as long as it stands there.
 func (o *observer) unheededShare(p *plan.Plan) {
 	share := o.svc.Spec.Predictor.CanaryTrafficPercent
-	if p.Mode != serving.Standard || share == nil || *share >= 100 {
+	if p.Mode != serving.Standard || share == nil || *share >= 100 { // with 100 nothing is to be split
 		return
 	}
 	o.conditions.put(servingv1beta1.CanaryPredictorReady, fact{

@@ -37,7 +37,7 @@ func Service(current Settings, caches Caches) review.Handler {
 		}
 		var before servingv1beta1.InferenceService
 		if err := review.Object(request.Object.Raw, &before); err != nil {
-			return review.Failed(http.StatusBadRequest, err)
+			return review.Unread(err)
 		}
 		if before.DeletionTimestamp != nil {
 			return review.Allowed()

@@ -44,7 +44,7 @@ func (m *Mutator) Pod(ctx context.Context, request *admissionv1.AdmissionRequest
 	}
 	var before corev1.Pod
 	if err := review.Object(request.Object.Raw, &before); err != nil {
-		return review.Failed(http.StatusBadRequest, err)
+		return review.Unread(err)
 	}
 	if _, ours := before.Labels[serving.LabelInferenceService]; !ours {
 		return review.Allowed()

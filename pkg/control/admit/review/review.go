@@ -69,6 +69,9 @@ type Answer struct {
 	Patch []Operation
 	// Warnings are shown to the person who made the request.
 	Warnings []string
+
+	// unread says that the object was refused because it could not be read, not for what it says.
+	unread bool
 }
 
 // Allowed is the answer to a request that is in order.
@@ -151,6 +154,13 @@ func Failed(code int, err error) Answer {
 		reason = metav1.StatusReasonTimeout
 	}
 	return Answer{Refusal: &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: err.Error()}}
+}
+
+// Unread is the answer to a request whose object cannot be read.
+func Unread(err error) Answer {
+	a := Failed(http.StatusBadRequest, err)
+	a.unread = true
+	return a
 }
 
 // Handler answers one kind of request. It must not change what it is given and must have no effect of its own: the API server may
@@ -280,7 +290,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.Refusal == nil {
 		answer = e.answer(ctx, in.Request)
 	}
-	if in.Request.Operation == admissionv1.Update && answer.unjudged() && leaving(in.Request.Object.Raw) {
+	if in.Request.Operation == admissionv1.Update && answer.unread && leaving(in.Request.Object.Raw) {
 		answer = Allowed()
 	}
 	e.observe(string(in.Request.Operation), outcome(answer), start)
@@ -292,11 +302,6 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(out) // an API server that has gone does not read the error either
-}
-
-// unjudged reports whether an object was refused because it could not be read, not for what it says.
-func (a *Answer) unjudged() bool {
-	return a.Refusal != nil && (a.Refusal.Code == http.StatusBadRequest || a.Refusal.Code == http.StatusRequestEntityTooLarge)
 }
 
 // leaving reports whether an object is being deleted: it may have been stored while nobody looked at it, and its finalizers still have to go.
@@ -320,8 +325,10 @@ func tooMany(parts int64) Answer {
 	if parts <= MaxParts {
 		return Answer{}
 	}
-	return Failed(http.StatusRequestEntityTooLarge, fmt.Errorf("the object has too many parts to be judged: %d objects and lists, and other values, of which %d count as one; "+
+	a := Failed(http.StatusRequestEntityTooLarge, fmt.Errorf("the object has too many parts to be judged: %d objects and lists, and other values, of which %d count as one; "+
 		"at most %d are taken: shorten its lists", parts, valuesOfPart, MaxParts))
+	a.unread = true
+	return a
 }
 
 // patience is how long the API server waits for the answer, a little less.

@@ -56,7 +56,7 @@ func kindOf[T any, P object[T]](name string, check checks[T]) review.Handler {
 		now, old, unseen := new(T), (*T)(nil), error(nil)
 		unknown, err := review.StrictObject(request.Object.Raw, now)
 		if err != nil {
-			return review.Failed(http.StatusBadRequest, err)
+			return review.Unread(err)
 		}
 		if P(now).GetDeletionTimestamp() != nil {
 			return review.Allowed()
