@@ -122,7 +122,7 @@ func TestUpSaysWhyItCannotStart(t *testing.T) {
 
 	half := fakeCluster(t, "echo '  0.10s certificates' >&2\n")
 	_, _, err = kserve(t, "up", "--bare", "--state="+state, "--cluster-binary="+half)
-	require.ErrorContains(t, err, "its process ended (exit code 0) and did not say why; the last it did: certificates", "a step is no reason")
+	require.ErrorContains(t, err, "its process ended (exit status 0) and did not say why; the last it did: certificates", "a step is no reason")
 }
 
 func TestWhatIsWrongWithAStateFolderIsSaid(t *testing.T) {

@@ -124,19 +124,18 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
 	var rest []byte
-	var said []string
-	step := "nothing"
+	said, step := "", "nothing" // last
 	for {
 		var over error
 		select {
 		case over = <-ended:
 			if over == nil {
-				over = errors.New("exit code 0")
+				over = errors.New("exit status 0")
 			}
 		case <-ctx.Done():
 			return nil, fmt.Errorf("interrupted while the cluster started (%w): it is stopped again, and kserve local up%s starts it anew", ctx.Err(), s.place.Flags())
 		case <-limit.C:
-			return nil, fmt.Errorf("start the cluster: not ready after %s; the last it did: %s; its log is %s", startLimit, step, s.place.Log())
+			return nil, fmt.Errorf("start the cluster: not ready after %s; the last it did: %s; the last it said: %s; its log is %s", startLimit, step, cmp.Or(said, "nothing"), s.place.Log())
 		case <-ticks.C:
 		}
 		fresh, err := io.ReadAll(f)
@@ -163,7 +162,7 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			}
 			m := progressLine.FindStringSubmatch(text)
 			if m == nil {
-				said = append(said, text)
+				said = cmp.Or(strings.TrimSpace(text), said)
 				continue
 			}
 			if err := s.begin(); err != nil {
@@ -176,10 +175,10 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 			if pid, err := s.place.Owner(); err == nil && pid != 0 {
 				return nil, errOther
 			}
-			if len(said) == 0 && isFull(s.place.Root) {
+			if said == "" && isFull(s.place.Root) {
 				return nil, fmt.Errorf("the cluster did not start: the file system of %s is full: free some, or choose another folder with --state", s.place.Root)
 			}
-			return nil, fmt.Errorf("the cluster did not start: %s", cmp.Or(strings.TrimPrefix(last(said), "kserve-cluster: "),
+			return nil, fmt.Errorf("the cluster did not start: %s", cmp.Or(strings.TrimPrefix(said, "kserve-cluster: "),
 				fmt.Sprintf("its process ended (%v) and did not say why; the last it did: %s", over, step)))
 		}
 	}
@@ -189,14 +188,4 @@ func (s *starter) follow(ctx context.Context, ended chan error) (*record.Record,
 func isFull(dir string) bool {
 	var s syscall.Statfs_t
 	return syscall.Statfs(dir, &s) == nil && s.Bavail == 0
-}
-
-// last is what a program said last, or nothing.
-func last(said []string) string {
-	for i := len(said) - 1; i >= 0; i-- {
-		if text := strings.TrimSpace(said[i]); text != "" {
-			return text
-		}
-	}
-	return ""
 }
