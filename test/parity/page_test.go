@@ -5,6 +5,7 @@ package parity
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +57,15 @@ func told() map[string]string {
 	}
 }
 
-// TestEachDifferenceIsOnThePage holds docs/differences.md to the recorded differences: a graph's status is not made here yet.
+// notYet are the differences of graphs, which the controller does not make yet.
+func notYet() []string {
+	return []string{
+		"graph-ensemble-nested", "graph-pod-fields", "graph-resources", "graph-router-config", "graph-router-timeouts",
+		"graph-service-name", "graph-service-name-missing", "graph-stop", "graph-switch",
+	}
+}
+
+// TestEachDifferenceIsOnThePage holds docs/differences.md to the recorded differences.
 func TestEachDifferenceIsOnThePage(t *testing.T) {
 	cases, err := load("../data/parity")
 	require.NoError(t, err)
@@ -66,8 +75,8 @@ func TestEachDifferenceIsOnThePage(t *testing.T) {
 	for _, c := range cases {
 		line, ok := lines[c.name]
 		delete(lines, c.name)
-		if c.diff.Right == "" || (!ok && strings.HasPrefix(c.name, "graph-")) {
-			require.False(t, ok, "%s: the reference is right", c.name)
+		if c.diff.Right == "" || slices.Contains(notYet(), c.name) {
+			require.False(t, ok, "%s: there is nothing to tell", c.name)
 			continue
 		}
 		require.True(t, ok, "%s is told nowhere: %s", c.name, c.diff.Right)
