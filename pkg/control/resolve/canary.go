@@ -4,9 +4,9 @@
 package resolve
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -62,14 +62,12 @@ func replicas(stable int32, c *plan.Canary, own *int32) int32 {
 
 // canary decides on one canary predictor.
 func (r *resolver) canary(stable *resolved, entry *servingv1beta1.CanarySpec, pods int32) (*plan.Component, error) {
-	spec, err := overlay(&r.svc.Spec.Predictor, &entry.Predictor)
-	if err != nil {
-		return nil, invalidPredictor("%v: write the fields of both as they are in the API", err)
-	}
+	spec := overlay(&r.svc.Spec.Predictor, &entry.Predictor)
 	if spec.WorkerSpec != nil {
 		return nil, unsupported("the stable predictor spans several nodes (workerSpec), and a canary predictor cannot: serve the new model as a service of its own")
 	}
 	if !r.snap.Brief {
+		var err error
 		if r.own, err = plan.Tree(&entry.Predictor); err != nil {
 			return nil, err
 		}
@@ -172,66 +170,39 @@ func sameFormat(stable, canary *servingv1beta1.PredictorSpec) bool {
 }
 
 // overlay is the stable predictor with everything that the canary says over it: objects are merged, lists replaced. What excludes each other
-// is not mixed: a source of the model, a model and a container in its place.
-func overlay(stable, canary *servingv1beta1.PredictorSpec) (*servingv1beta1.PredictorSpec, error) {
-	stable = stable.DeepCopy()
+// is not mixed: a source of the model, a model and a container in its place. The result shares memory with neither.
+func overlay(stable, canary *servingv1beta1.PredictorSpec) *servingv1beta1.PredictorSpec {
+	merged := *stable
+	if merged.Model != nil {
+		merged.Model = new(*stable.Model)
+	}
 	switch {
 	case canary.IsCustom():
-		stable.Model, stable.StorageURIs = nil, nil
-	case canary.Model != nil && stable.IsCustom():
-		stable.Containers = nil
+		merged.Model, merged.StorageURIs = nil, nil
+	case canary.Model != nil && merged.IsCustom():
+		merged.Containers = nil
 	}
 	if m := canary.Model; m != nil && (text(m.StorageURI) != "" || m.Storage != nil) || len(canary.StorageURIs) > 0 {
-		stable.StorageURIs = nil
-		if stable.Model != nil && (len(canary.StorageURIs) > 0 || m.Storage == nil) {
-			stable.Model.Storage = nil
+		merged.StorageURIs = nil
+		if merged.Model != nil && (len(canary.StorageURIs) > 0 || m.Storage == nil) {
+			merged.Model.Storage = nil
 		}
-		if stable.Model != nil {
-			stable.Model.StorageURI = nil
+		if merged.Model != nil {
+			merged.Model.StorageURI = nil
 		}
 	}
-	if m := stable.Model; m != nil && !sameFormat(stable, canary) {
+	if m := merged.Model; m != nil && !sameFormat(&merged, canary) {
 		// The runtime of the stable predictor does not know the canary's format, and its version is the version of another image.
 		m.Runtime, m.RuntimeVersion = nil, nil
 		m.ModelFormat.Version = nil
 	}
-	base, err := plan.Tree(stable)
-	if err != nil {
-		return nil, err
-	}
-	over, err := plan.Tree(canary)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := json.Marshal(mergeMaps(base, over))
-	if err != nil {
-		return nil, fmt.Errorf("lay the canary over spec.predictor: %w", err)
-	}
-	merged := &servingv1beta1.PredictorSpec{}
-	if err := json.Unmarshal(raw, merged); err != nil {
-		return nil, fmt.Errorf("lay the canary over spec.predictor: %w", err)
-	}
-	if canary.Model != nil && merged.Model != nil {
-		plan.KeepChosenOf((*corev1.Container)(&merged.Model.Container), (*corev1.Container)(&canary.Model.Container))
+	mergeFields(reflect.ValueOf(&merged).Elem(), reflect.ValueOf(canary).Elem())
+	own := merged.DeepCopy()
+	if canary.Model != nil && own.Model != nil {
+		plan.KeepChosenOf((*corev1.Container)(&own.Model.Container), (*corev1.Container)(&canary.Model.Container))
 	}
 	if canary.DeploymentStrategy != nil {
-		merged.DeploymentStrategy = canary.DeploymentStrategy.DeepCopy() // the bounds of a rolling update are none of Recreate
+		own.DeploymentStrategy = canary.DeploymentStrategy.DeepCopy() // the bounds of a rolling update are none of Recreate
 	}
-	return merged, nil
-}
-
-func mergeMaps(base, over map[string]any) map[string]any {
-	for k, v := range over {
-		if v == "" || v == nil {
-			continue
-		}
-		inner, isMap := v.(map[string]any)
-		old, wasMap := base[k].(map[string]any)
-		if isMap && wasMap {
-			base[k] = mergeMaps(old, inner)
-			continue
-		}
-		base[k] = v
-	}
-	return base
+	return own
 }

@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
@@ -134,14 +137,67 @@ func TestOverlayOfCanaries(t *testing.T) {
 	canary := &servingv1beta1.PredictorSpec{Name: "v2", Model: &servingv1beta1.ModelSpec{}}
 	canary.Model.Args = []string{"c"}
 	canary.NodeSelector = map[string]string{"y": "3"}
-	got, err := overlay(stable, canary)
-	require.NoError(t, err)
+	got := overlay(stable, canary)
 	require.Equal(t, "sklearn", got.Model.ModelFormat.Name)
 	require.Equal(t, []string{"c"}, got.Model.Args)
 	require.Equal(t, map[string]string{"x": "1", "y": "3"}, got.NodeSelector)
 	require.Equal(t, "chosen", *got.Model.Runtime)
 	canary.Model.ModelFormat.Name = "xgboost"
-	got, err = overlay(stable, canary)
-	require.NoError(t, err)
+	got = overlay(stable, canary)
 	require.Nil(t, got.Model.Runtime, "another format needs another runtime")
+}
+
+// TestOverlayMergesAtEveryDepth lays a canary over a predictor that both say something of probes, resources, a rollout and of where pods may be.
+func TestOverlayMergesAtEveryDepth(t *testing.T) {
+	stable := &servingv1beta1.PredictorSpec{Model: &servingv1beta1.ModelSpec{}}
+	stable.MinReplicas, stable.TimeoutSeconds = new(int32(4)), new(int64(30))
+	stable.Model.Resources = corev1.ResourceRequirements{
+		Limits:   corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("2Gi")},
+		Requests: corev1.ResourceList{"cpu": resource.MustParse("1")},
+	}
+	stable.Model.ReadinessProbe = &corev1.Probe{PeriodSeconds: 5, TimeoutSeconds: 2, ProbeHandler: corev1.ProbeHandler{
+		HTTPGet: &corev1.HTTPGetAction{Path: "/ready", Port: intstr.FromInt32(8080)},
+	}}
+	stable.Model.Env = []corev1.EnvVar{{Name: "A", Value: "stable"}}
+	stable.Model.StorageURI = new("s3://bucket/stable")
+	stable.SecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(7)), FSGroup: new(int64(8))}
+	stable.DeploymentStrategy = &appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1))}}
+	stable.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
+
+	canary := &servingv1beta1.PredictorSpec{Name: "v2", Model: &servingv1beta1.ModelSpec{}}
+	canary.TimeoutSeconds = new(int64(0))
+	canary.Model.Resources.Limits = corev1.ResourceList{"memory": resource.MustParse("4Gi")}
+	canary.Model.ReadinessProbe = &corev1.Probe{PeriodSeconds: 9, ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v2/ready"}}}
+	canary.Model.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("http")}}}
+	canary.Model.StorageURI = new("s3://bucket/canary")
+	canary.SecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(9))}
+	canary.DeploymentStrategy = &appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	canary.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{}}
+	stableBefore, canaryBefore := stable.DeepCopy(), canary.DeepCopy()
+
+	got := overlay(stable, canary)
+	require.Equal(t, "v2", got.Name)
+	require.EqualValues(t, 4, *got.MinReplicas)
+	require.Zero(t, *got.TimeoutSeconds, "a number that is said counts, if it is zero")
+	require.True(t, got.Model.Resources.Limits.Memory().Equal(resource.MustParse("4Gi")))
+	require.True(t, got.Model.Resources.Limits.Cpu().Equal(resource.MustParse("1")))
+	require.True(t, got.Model.Resources.Requests.Cpu().Equal(resource.MustParse("1")))
+	probe := got.Model.ReadinessProbe
+	require.EqualValues(t, 9, probe.PeriodSeconds)
+	require.EqualValues(t, 2, probe.TimeoutSeconds)
+	require.Equal(t, "/v2/ready", probe.HTTPGet.Path)
+	require.Equal(t, intstr.FromInt32(8080), probe.HTTPGet.Port, "a port that is not said is the stable one's")
+	require.Equal(t, canary.Model.LivenessProbe, got.Model.LivenessProbe)
+	require.Equal(t, stable.Model.Env, got.Model.Env)
+	require.Equal(t, "s3://bucket/canary", *got.Model.StorageURI)
+	require.EqualValues(t, 9, *got.SecurityContext.RunAsUser)
+	require.EqualValues(t, 8, *got.SecurityContext.FSGroup)
+	require.Equal(t, canary.DeploymentStrategy, got.DeploymentStrategy)
+	require.NotNil(t, got.Affinity.NodeAffinity)
+	require.NotNil(t, got.Affinity.PodAntiAffinity)
+
+	got.Model.Env[0].Value, got.Model.ReadinessProbe.HTTPGet.Path, *got.MinReplicas = "written", "written", 99
+	got.Model.LivenessProbe.TCPSocket.Port, got.Model.Resources.Limits["cpu"] = intstr.FromInt32(1), resource.MustParse("9")
+	require.Equal(t, stableBefore, stable, "nothing is shared")
+	require.Equal(t, canaryBefore, canary, "nothing is shared")
 }

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // lay lays the fields of an overlay over those of a base as a strategic merge does, where it takes no more than to choose between the two,
@@ -22,6 +24,9 @@ func lay[T any](base *T, overlay T) bool {
 var (
 	amounts = reflect.TypeFor[corev1.ResourceList]()
 	amount  = reflect.TypeFor[resource.Quantity]()
+
+	numberOrText = reflect.TypeFor[intstr.IntOrString]()
+	moment       = reflect.TypeFor[metav1.Time]()
 )
 
 func layFields(base, overlay reflect.Value) bool {
@@ -82,6 +87,41 @@ func layMap(base, overlay reflect.Value) bool {
 	}
 	base.Set(sum)
 	return true
+}
+
+// mergeFields lays everything that an overlay says over a base: structs and maps are merged at every depth, all else is replaced. What the base
+// pointed to stays as it was; the result shares memory with both.
+func mergeFields(base, overlay reflect.Value) {
+	for i := range base.NumField() {
+		b, o := base.Field(i), overlay.Field(i)
+		switch kind := b.Kind(); {
+		case isUnsaid(o):
+		case kind == reflect.Struct && !hasOwnForm(b.Type()):
+			mergeFields(b, o)
+		case isUnsaid(b):
+			b.Set(o)
+		case kind == reflect.Pointer && b.Type().Elem().Kind() == reflect.Struct && !hasOwnForm(b.Type().Elem()):
+			both := reflect.New(b.Type().Elem())
+			both.Elem().Set(b.Elem())
+			mergeFields(both.Elem(), o.Elem())
+			b.Set(both)
+		case kind == reflect.Map:
+			sum := reflect.MakeMapWithSize(b.Type(), b.Len()+o.Len())
+			for _, m := range []reflect.Value{b, o} {
+				for entries := m.MapRange(); entries.Next(); {
+					sum.SetMapIndex(entries.Key(), entries.Value())
+				}
+			}
+			b.Set(sum)
+		case o.Kind() != reflect.Struct || !o.IsZero():
+			b.Set(o)
+		}
+	}
+}
+
+// hasOwnForm says that a struct is one value in JSON, such as a quantity or a time.
+func hasOwnForm(t reflect.Type) bool {
+	return t == amount || t == numberOrText || t == moment
 }
 
 // isUnsaid says that JSON would leave out a field.

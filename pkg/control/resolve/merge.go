@@ -117,20 +117,11 @@ func strategicMerge[S, B, O any](base B, overlay O, schema S) (S, error) {
 const maxExpanded = 64 << 10
 
 // fillIn executes the placeholders of every text of a container with the service's metadata: {{.Name}}, {{.Labels.x}}. A missing key is an empty text.
+// The container is the caller's own: what it points to is written into, and after an error it is filled in by half.
 func fillIn(c *corev1.Container, meta metav1.ObjectMeta) error {
-	found := false
-	look := func(text string) (string, error) {
-		found = found || strings.Contains(text, "{{")
-		return text, nil
-	}
-	if err := eachText(reflect.ValueOf(c), look); err != nil || !found {
-		return err
-	}
-	filled := c.DeepCopy()
-	if err := eachText(reflect.ValueOf(filled), func(text string) (string, error) { return expand(text, meta) }); err != nil {
+	if err := eachText(reflect.ValueOf(c), func(text string) (string, error) { return expand(text, meta) }); err != nil {
 		return fmt.Errorf("container %s: %w", c.Name, err)
 	}
-	*c = *filled
 	return nil
 }
 

@@ -22,13 +22,10 @@ type resolved struct {
 	component *plan.Component
 	// labels are the service's, with those that the server of its model wants.
 	labels map[string]string
-	// spec is the predictor with the chosen runtime written into it.
-	spec *servingv1beta1.PredictorSpec
 }
 
-// predictor decides on one predictor, the stable one or a canary. It works on a copy of the spec.
+// predictor decides on one predictor, the stable one or a canary. The spec is its own, to write into.
 func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, error) {
-	spec = spec.DeepCopy()
 	c := &plan.Component{
 		Role: serving.Predictor, Name: names.Predictor(r.svc.Name, spec.Name),
 		Logger: spec.Logger, Sidecar: spec.Logger != nil || spec.Batcher != nil,
@@ -77,7 +74,7 @@ func (r *resolver) predictor(spec *servingv1beta1.PredictorSpec) (*resolved, err
 	if err := r.finish(c, &spec.ComponentExtensionSpec); err != nil {
 		return nil, err
 	}
-	return &resolved{component: c, labels: serviceLabels, spec: spec}, nil
+	return &resolved{component: c, labels: serviceLabels}, nil
 }
 
 // finish decides what every component has alike: scaling, Knative traffic, storage access.

@@ -58,6 +58,9 @@ func serverType(name string, annotations map[string]string) string {
 
 // candidates are all runtimes in reach, those of the namespace first, each scope by name: no message depends on the order of reading.
 func (r *resolver) candidates() []candidate {
+	if r.runtimes != nil {
+		return r.runtimes
+	}
 	all := make([]candidate, 0, len(r.snap.Runtimes)+len(r.snap.ClusterRuntimes))
 	for i := range r.snap.Runtimes {
 		rt := &r.snap.Runtimes[i]
@@ -70,6 +73,7 @@ func (r *resolver) candidates() []candidate {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(btoi(a.cluster), btoi(b.cluster)), cmp.Compare(a.name, b.name))
 	})
+	r.runtimes = all
 	return all
 }
 

@@ -29,6 +29,8 @@ type resolver struct {
 	st   *settings.Settings
 	svc  *servingv1beta1.InferenceService
 	plan *plan.Plan
+	// runtimes are the candidates, once they have been asked for.
+	runtimes []candidate
 	// workload is the component that decisions are about now.
 	workload string
 	// entry is the place of the canary that decisions are about now, own what is said there; nil outside of canaries.
@@ -142,7 +144,7 @@ func (r *resolver) mode() error {
 
 func (r *resolver) components() error {
 	if r.plan.Mode != serving.ModelMesh {
-		stable, err := r.predictor(&r.svc.Spec.Predictor)
+		stable, err := r.predictor(r.svc.Spec.Predictor.DeepCopy())
 		if err != nil {
 			return inRole(err, serving.Predictor)
 		}
