@@ -96,7 +96,12 @@ func (s *InferenceService) ValidateUpdate(old *InferenceService, rules Rules) (f
 	before, _ := old.Validate(rules)
 	faults, kept := serving.Ratchet(faults, before)
 	warnings = append(warnings, kept...)
-	if fault := s.modeChange(old); fault != nil {
+	// A change while no webhook ran, or before the mode was stored, may have left the two apart: that is no reason to refuse every further update.
+	switch fault := s.modeChange(old); {
+	case fault == nil:
+	case s.Annotations[serving.AnnotationDeploymentMode] == old.Annotations[serving.AnnotationDeploymentMode]:
+		warnings = append(warnings, serving.Warning{Field: fault.Field, Detail: fmt.Sprintf("has no effect: the service was deployed in %s mode and stays in it; remove the annotation", old.Status.DeploymentMode)})
+	default:
 		faults = append(faults, fault)
 	}
 	if fault := s.nameChange(old); fault != nil {

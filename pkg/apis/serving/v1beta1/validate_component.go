@@ -227,6 +227,7 @@ func (v *validator) canary(at *field.Path, c *CanarySpec) {
 	if p.AutoScaling != nil {
 		v.add(field.Forbidden(where.Child("autoScaling"), unscaled))
 	}
+	v.canaryAnnotations(where, &p.ComponentExtensionSpec)
 	stable := int32(1)
 	if n := v.service.Spec.Predictor.MinReplicas; n != nil {
 		stable = *n

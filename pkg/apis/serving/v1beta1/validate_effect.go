@@ -44,11 +44,39 @@ func (v *validator) annotations() {
 	}
 }
 
-// withoutEffect warns about what a component says and nobody reads.
-func (v *validator) withoutEffect(at *field.Path, e *ComponentExtensionSpec) {
+// componentAnnotations checks what the annotations of a component say.
+func (v *validator) componentAnnotations(at *field.Path, e *ComponentExtensionSpec) {
 	faults, odd := serving.ValidateAnnotations(at.Child("annotations"), e.Annotations, serving.OnComponent)
 	v.refuse(faults...)
 	v.warnings = append(v.warnings, odd...)
+}
+
+// canaryAnnotations checks what the annotations of a canary predictor say. Those that choose how it is scaled choose nothing.
+func (v *validator) canaryAnnotations(at *field.Path, e *ComponentExtensionSpec) {
+	v.componentAnnotations(at, e)
+	if class, known := v.autoscalerClass(at, e); !known || class != serving.AutoscalerHPA {
+		return
+	}
+	for _, key := range []string{serving.AnnotationMetric, serving.AnnotationMetrics, serving.AnnotationTargetUtilization} {
+		text, ok := e.Annotations[key]
+		if !ok {
+			continue
+		}
+		where := at.Child("annotations").Key(key)
+		switch metrics := []ScaleMetric{MetricCPU, MetricMemory}; {
+		case key == serving.AnnotationTargetUtilization && !isPercentage(text):
+			v.refuse(field.Invalid(where, text, "must be a whole number between 1 and 100; remove it, as a canary predictor has a fixed number of replicas"))
+		case key != serving.AnnotationTargetUtilization && !slices.Contains(metrics, ScaleMetric(text)):
+			v.refuse(field.NotSupported(where, text, metrics))
+		default:
+			v.warn(where, "has no effect: a canary predictor has a fixed number of replicas; remove it and set minReplicas")
+		}
+	}
+}
+
+// withoutEffect warns about what a component says and nobody reads.
+func (v *validator) withoutEffect(at *field.Path, e *ComponentExtensionSpec) {
+	v.componentAnnotations(at, e)
 	switch v.mode {
 	case serving.Standard:
 		v.standardEffect(at, e)

@@ -210,10 +210,15 @@ func (v *validator) annotatedTarget(at *field.Path, e *ComponentExtensionSpec) b
 		return true
 	}
 	v.warnOnce(where, "is an older way to choose the target; set scaleTarget of the component")
-	if target, err := strconv.Atoi(text); err != nil || target < 1 || target > 100 {
+	if !isPercentage(text) {
 		v.refuse(field.Invalid(where, text, "must be a whole number between 1 and 100; better set scaleTarget of the component"))
 	}
 	return true
+}
+
+func isPercentage(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 1 && n <= 100
 }
 
 // knativeScaling checks a component for Knative's own autoscaler, or for the HorizontalPodAutoscaler that Knative makes.

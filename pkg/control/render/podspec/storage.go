@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	"github.com/kserve-go/kserve-go/pkg/control/names"
@@ -49,6 +50,9 @@ func injectStorage(pod *corev1.Pod, a Admission) error {
 		putEnv(to[0], corev1.EnvVar{Name: handoff.EnvStorageURI, Value: plan.ModelPath})
 	}
 	readOnly := pod.Annotations[serving.AnnotationStorageReadOnly] != "false"
+	if scheme, _, _ := strings.Cut(uri, "://"); strings.HasPrefix(scheme, "oci+") {
+		return fmt.Errorf("the model %s needs OCI model images, which are switched off: set storageInitializer.enableModelcar or ociModelMode in %s, or write oci://", modelref.Redact(uri), settings.ConfigMapName)
+	}
 	if claim, ok := strings.CutPrefix(uri, "pvc://"); ok {
 		claim, sub, _ := strings.Cut(claim, "/")
 		addVolume(&pod.Spec, claimSource(claimVolume, claim, false))
