@@ -68,7 +68,7 @@ func (o *observer) unheededShare(p *plan.Plan) {
 		return
 	}
 	o.conditions.put(servingv1beta1.CanaryPredictorReady, fact{
-		status: corev1.ConditionFalse, reason: ReasonTrafficNotSplit,
+		status: corev1.ConditionFalse, reason: ReasonShareIgnored,
 		message: "spec.predictor.canaryTrafficPercent has no effect in Standard mode, where the predictor gets every request: remove it, and list what shall have a share in spec.canary",
 	})
 }

@@ -44,8 +44,10 @@ const (
 	ReasonCanariesNotReady = "CanariesNotReady"
 	// ReasonCanaryRolledBack says that a canary gets nothing because of its measurements.
 	ReasonCanaryRolledBack = "CanaryRolledBack"
-	// ReasonTrafficNotSplit says that canaries run and get nothing, because nothing here splits requests, or that a share has no effect in this mode.
+	// ReasonTrafficNotSplit says that canaries run and get nothing, because nothing here splits requests.
 	ReasonTrafficNotSplit = "TrafficNotSplit"
+	// ReasonShareIgnored says that canaryTrafficPercent has no effect in this mode.
+	ReasonShareIgnored = "CanaryTrafficPercentIgnored"
 	// ReasonOtherProtocol says that a canary has no port for the requests that it should get.
 	ReasonOtherProtocol = "OtherProtocol"
 	// ReasonPredictorHostOnly says that requests which pass the transformer are not split.
