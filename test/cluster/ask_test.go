@@ -144,8 +144,9 @@ func (w way) askV2(ctx context.Context, client *http.Client, model string, g *pr
 	return process.Flatten(answer.Outputs[0].Data)
 }
 
-func (w way) askGRPC(ctx context.Context, model string, g *process.Golden) ([]float64, error) {
-	conn, err := grpc.NewClient("passthrough:///"+w.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority(w.host),
+// overGRPC is a connection whose calls go this way.
+func (w way) overGRPC() (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+w.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority(w.host),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			if w.dial != nil {
 				return w.dial(ctx, w.address)
@@ -153,6 +154,10 @@ func (w way) askGRPC(ctx context.Context, model string, g *process.Golden) ([]fl
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", w.address)
 		}))
+}
+
+func (w way) askGRPC(ctx context.Context, model string, g *process.Golden) ([]float64, error) {
+	conn, err := w.overGRPC()
 	if err != nil {
 		return nil, err
 	}

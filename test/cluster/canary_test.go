@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	inferencev2 "github.com/kserve-go/kserve-go/proto/inference/v2"
 	"github.com/kserve-go/kserve-go/test/process"
 )
 
@@ -140,11 +141,30 @@ func canaries(s *space) {
 	s.apply(promoted)
 	s.trackGone("split", "split-third-predictor")
 
+	s.grpcByRoute()
 	s.byPath("split")
 	w.unhurt("while the service gets a path too")
 	for kind, l := range w.loads {
 		l.end(s, kind)
 	}
+}
+
+// grpcByRoute calls a model whose only port speaks gRPC through the HTTPRoutes of its host.
+func (s *space) grpcByRoute() {
+	s.Helper()
+	s.apply(model("spoken", iris, `      ports: [{name: h2c, containerPort: 8081, protocol: TCP}]`))
+	v := s.ready("spoken")
+	s.routed("spoken")
+	w, g := s.throughGateway(v), golden(s.T, "sklearn-iris")
+	conn, err := w.overGRPC()
+	require.NoError(s, err)
+	defer conn.Close()
+	live, err := inferencev2.NewGRPCInferenceServiceClient(conn).ServerLive(s.Context(), &inferencev2.ServerLiveRequest{})
+	require.NoError(s, err, "ServerLive through the HTTPRoute, at once: the service is Ready")
+	require.True(s, live.GetLive())
+	got, err := w.askGRPC(s.Context(), "spoken", g)
+	require.NoError(s, err)
+	require.NoError(s, g.Compare(got))
 }
 
 // routed waits until the service is reached by HTTPRoutes alone.

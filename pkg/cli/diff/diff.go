@@ -16,6 +16,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/cli/online"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 )
@@ -114,22 +115,28 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	if err != nil {
 		return exit.Errorf(exit.Usage, "make a client: %w", err)
 	}
-	w, err := read(ctx, client, o, namespace, streams)
+	w, err := open(ctx, client, o, namespace, streams)
 	if err != nil {
 		return o.cannot(err)
 	}
 	screen := newPrinter(streams.Out, o.Output)
-	for i, s := range w.services {
-		w.progress.show("%d of %d compared", i, len(w.services))
+	var printing error
+	err = w.each(ctx, o, namespace, func(s offline.Service) error {
+		w.progress.show("%d compared", screen.compared)
 		w.forget(s.Object.Namespace)
 		found, err := w.compare(ctx, s)
 		w.progress.clear()
 		if err != nil {
-			return o.cannot(online.Error(fmt.Errorf("compare %s/%s, with %d of %d compared before: %w", s.Object.Namespace, s.Object.Name, i, len(w.services), err)))
+			return online.Error(fmt.Errorf("compare %s, with %d compared before: %w", id(s.Object), screen.compared, err))
 		}
-		if err := screen.service(found); err != nil {
-			return err
-		}
+		printing = screen.service(found)
+		return printing
+	})
+	switch {
+	case printing != nil:
+		return printing
+	case err != nil:
+		return o.cannot(err)
 	}
 	if err := screen.done(); err != nil {
 		return err

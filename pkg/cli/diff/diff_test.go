@@ -20,9 +20,12 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
+	"github.com/kserve-go/kserve-go/pkg/cli/offline"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
 )
+
+const pageOfServices = 50
 
 // cluster has services and a runtime and nothing else, and takes no writes. A real API server does not refuse at will and does not tell what it
 // was asked; test/apiserver has one.
@@ -110,7 +113,7 @@ func TestADeathInTheMiddleIsAnErrorAndNoDifference(t *testing.T) {
 		"while services are read": {func(r *http.Request, n int) bool {
 			return n == 2 && strings.HasSuffix(r.URL.Path, "/inferenceservices")
 		}, "list InferenceServices"},
-		"while services are compared": {func(r *http.Request, _ int) bool { return strings.Contains(r.URL.Path, "deployments/m003-predictor") }, "compare team/m003, with 3 of 120 compared before: "},
+		"while services are compared": {func(r *http.Request, _ int) bool { return strings.Contains(r.URL.Path, "deployments/m003-predictor") }, "compare team/m003, with 3 compared before: "},
 	} {
 		for _, format := range []string{"table", "json"} {
 			t.Run(name+" "+format, func(t *testing.T) {
@@ -150,16 +153,24 @@ func TestManyServicesWithHugeStatusesAreReadInPagesAndNotKept(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	w, err := read(t.Context(), client, Options{System: "kserve"}, fakeapi.Namespace, output.Streams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+	o := Options{System: "kserve"}
+	w, err := open(t.Context(), client, o, fakeapi.Namespace, output.Streams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 	require.NoError(t, err)
-	require.Len(t, w.services, services)
+	seen, most := 0, 0
+	require.NoError(t, w.each(t.Context(), o, fakeapi.Namespace, func(s offline.Service) error {
+		require.Len(t, s.Defaulted.Status.Conditions[0].Message, 1<<10)
+		require.Equal(t, 1+seen/pageOfServices, api.Asked()["GET /apis/serving.kserve.io/v1beta1/namespaces/team/inferenceservices"], "the next page is asked for when this one is done")
+		seen, most = seen+1, max(most, len(w.Services))
+		return nil
+	}))
+	require.Equal(t, services, seen)
+	require.Equal(t, pageOfServices, most, "services that are held at a time")
 	for range 3 { // buffers that wait in pools go with the second
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&after)
 	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20), "60 MB were read")
-	require.Equal(t, 2, api.Asked()["GET /apis/serving.kserve.io/v1beta1/namespaces/team/inferenceservices"])
-	require.Len(t, w.services[0].Defaulted.Status.Conditions[0].Message, 1<<10)
+	runtime.KeepAlive(w)
 }
 
 func TestHugeObjectsOfServicesAreReadAgainAndNotKept(t *testing.T) {

@@ -26,11 +26,13 @@ import (
 // placeholder is the UID of an owner that does not exist yet: a dry run asks for one and does not look for it.
 const placeholder = "00000000-0000-0000-0000-000000000000"
 
-// world is what services are planned from: the cluster's objects, and those of files in their place.
+// world is what services are planned from: the cluster's objects, and those of files in their place. It holds one page of the cluster's services.
 type world struct {
 	*offline.World
-	client   dynamic.Interface
-	services []offline.Service
+	client  dynamic.Interface
+	reading *online.Reading
+	// wanted are the services of files, and whether they are to be compared.
+	wanted map[string]bool
 	// faults are what admission would refuse a service for, by its ID.
 	faults map[string]string
 	// lists are what the namespace of the service at hand holds, read once: its services share it.
@@ -43,7 +45,8 @@ type listKey struct {
 	namespace string
 }
 
-func read(ctx context.Context, client dynamic.Interface, o Options, namespace string, streams output.Streams) (*world, error) {
+// open reads the files and the operator's settings.
+func open(ctx context.Context, client dynamic.Interface, o Options, namespace string, streams output.Streams) (*world, error) {
 	var files []*manifest.Object
 	if len(o.Files) > 0 {
 		all, faults := manifest.Load(streams.In, o.Files)
@@ -56,74 +59,99 @@ func read(ctx context.Context, client dynamic.Interface, o Options, namespace st
 		online.Place(all, nil, namespace)
 		files = all
 	}
-	r := online.New(client, o.System, files)
-	w := &world{client: client, faults: map[string]string{}, lists: map[listKey][]unstructured.Unstructured{}, progress: newProgress(streams.Err)}
-	defer w.progress.clear()
-	wanted, err := w.wanted(ctx, r, o, namespace)
-	if err != nil {
-		return nil, err
+	w := &world{
+		client: client, reading: online.New(client, o.System, files), wanted: map[string]bool{},
+		lists: map[listKey][]unstructured.Unstructured{}, progress: newProgress(streams.Err),
 	}
-	if err := r.Surroundings(ctx, online.OfTemplates); err != nil {
-		return nil, online.Error(err)
+	for _, one := range w.reading.Objects {
+		if s, ok := one.Value.(*servingv1beta1.InferenceService); ok {
+			s.UID = placeholder
+			w.wanted[id(one)] = len(o.Names) == 0 || slices.Contains(o.Names, one.Name)
+			if _, err := w.reading.Identify(ctx, one, s); err != nil {
+				return nil, online.Error(err)
+			}
+		}
 	}
-	built, faults := offline.Observed(r.Objects)
-	w.World = built
-	for _, f := range append(append(r.Faults, faults...), built.Faults()...) {
+	return w, w.build(ctx)
+}
+
+func hasKey(m map[string]bool, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+func id(o *manifest.Object) string { return o.Namespace + "/" + o.Name }
+
+// build reads what the services at hand are planned from. Those of files have the identity and the status of the cluster's.
+func (w *world) build(ctx context.Context) error {
+	if err := w.reading.Surroundings(ctx, online.OfTemplates); err != nil {
+		return online.Error(err)
+	}
+	built, faults := offline.Observed(w.reading.Objects)
+	w.World, w.faults = built, map[string]string{}
+	for _, f := range append(append(w.reading.Faults, faults...), built.Faults()...) {
 		if strings.HasPrefix(f.Object, "configmap/") || strings.Contains(f.Object, "/configmap/") {
-			return nil, exit.Errorf(exit.Failed, "the operator's settings have a fault: %s", f)
+			return exit.Errorf(exit.Failed, "the operator's settings have a fault: %s", f)
 		}
 		if w.faults[f.Object] == "" {
 			w.faults[f.Object] = strings.TrimPrefix(f.Path+": ", ": ") + f.Message
 		}
 	}
-	for _, s := range built.Services {
-		if wanted[s.Object.Namespace+"/"+s.Object.Name] {
-			w.services = append(w.services, s)
-		}
-	}
-	slices.SortFunc(w.services, func(a, b offline.Service) int {
-		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.Name, b.Object.Name))
-	})
-	return w, nil
+	return nil
 }
 
-// wanted reads the services that are meant; those of files get the identity and the status of the cluster's.
-func (w *world) wanted(ctx context.Context, r *online.Reading, o Options, namespace string) (map[string]bool, error) {
-	wanted, ofFiles := map[string]bool{}, map[string]bool{}
-	for _, one := range r.Objects {
-		if s, ok := one.Value.(*servingv1beta1.InferenceService); ok {
-			id := one.Namespace + "/" + one.Name
-			ofFiles[id] = true
-			s.UID = placeholder
-			wanted[id] = len(o.Names) == 0 || slices.Contains(o.Names, one.Name)
-			if _, err := r.Identify(ctx, one, s); err != nil {
-				return nil, online.Error(err)
-			}
-		}
+// each calls a function with every service that is meant: those of files, then the cluster's, a page at a time, in the order of their names.
+func (w *world) each(ctx context.Context, o Options, namespace string, do func(offline.Service) error) error {
+	missing := slices.DeleteFunc(slices.Clone(o.Names), func(n string) bool { return hasKey(w.wanted, namespace+"/"+n) })
+	if err := w.some(w.wanted, do); err != nil {
+		return err
 	}
-	if len(ofFiles) > 0 && len(o.Names) == 0 && !o.All {
-		return wanted, nil
+	if len(w.wanted) > 0 && len(o.Names) == 0 && !o.All {
+		return nil
 	}
 	within := namespace
 	if o.All {
 		within = metav1.NamespaceAll
 	}
-	missing := slices.Clone(o.Names)
-	err := r.Services(ctx, within, func(u *unstructured.Unstructured) error {
-		if len(o.Names) > 0 && !slices.Contains(o.Names, u.GetName()) || u.GetDeletionTimestamp() != nil {
+	err := w.reading.Services(ctx, within, func(page []unstructured.Unstructured) error {
+		page = slices.DeleteFunc(page, func(u unstructured.Unstructured) bool {
+			return len(o.Names) > 0 && !slices.Contains(o.Names, u.GetName()) || u.GetDeletionTimestamp() != nil
+		})
+		if len(page) == 0 {
 			return nil
 		}
-		missing = slices.DeleteFunc(missing, func(n string) bool { return n == u.GetName() })
-		wanted[u.GetNamespace()+"/"+u.GetName()] = true
-		w.progress.show("%d services read", len(wanted))
-		return r.Take(u)
+		w.reading.Leave(page[0].GetNamespace())
+		meant := map[string]bool{} // a graph of a file may name others
+		for i := range page {
+			if at := page[i].GetNamespace() + "/" + page[i].GetName(); !hasKey(w.wanted, at) {
+				meant[at] = true
+			}
+			missing = slices.DeleteFunc(missing, func(n string) bool { return n == page[i].GetName() })
+			if err := w.reading.Take(&page[i]); err != nil {
+				return err
+			}
+		}
+		if err := w.build(ctx); err != nil {
+			return err
+		}
+		return w.some(meant, do)
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && len(missing) > 0 {
+		return exit.Errorf(exit.Failed, "namespace %s has no InferenceService %s", namespace, strings.Join(missing, ", "))
 	}
-	missing = slices.DeleteFunc(missing, func(n string) bool { return ofFiles[namespace+"/"+n] })
-	if len(missing) > 0 {
-		return nil, exit.Errorf(exit.Failed, "namespace %s has no InferenceService %s", namespace, strings.Join(missing, ", "))
+	return err
+}
+
+// some calls a function with those services at hand that are meant, in the order of their names.
+func (w *world) some(meant map[string]bool, do func(offline.Service) error) error {
+	services := slices.DeleteFunc(slices.Clone(w.Services), func(s offline.Service) bool { return !meant[id(s.Object)] })
+	slices.SortFunc(services, func(a, b offline.Service) int {
+		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.Name, b.Object.Name))
+	})
+	for _, s := range services {
+		if err := do(s); err != nil {
+			return err
+		}
 	}
-	return wanted, nil
+	return nil
 }

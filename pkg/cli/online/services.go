@@ -6,6 +6,9 @@ package online
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,19 +39,43 @@ func Place(objects []*manifest.Object, faults []manifest.Fault, namespace string
 // pageOfServices is how many services are asked for at a time: each may have a megabyte of status.
 const pageOfServices = 50
 
-// Services calls a function with each InferenceService of a namespace, or of all.
-func (r *Reading) Services(ctx context.Context, namespace string, each func(*unstructured.Unstructured) error) error {
-	err := live.Each(ctx, r.Client.Resource(beta("inferenceservices")).Namespace(namespace), metav1.ListOptions{Limit: pageOfServices}, func(u *unstructured.Unstructured) error {
-		shorten(u.Object["status"])
-		return each(u)
+// Services calls a function with some InferenceServices of a namespace, or of all, at a time, until all were seen.
+func (r *Reading) Services(ctx context.Context, namespace string, some func([]unstructured.Unstructured) error) error {
+	var own error
+	err := live.Pages(ctx, r.Client.Resource(beta("inferenceservices")).Namespace(namespace), metav1.ListOptions{Limit: pageOfServices}, func(page []unstructured.Unstructured) error {
+		for i := range page {
+			shorten(page[i].Object["status"])
+		}
+		own = some(page)
+		return own
 	})
 	switch {
+	case own != nil:
+		return own
 	case apierrors.IsNotFound(err):
 		return exit.Errorf(exit.Failed, "the cluster does not know the kind InferenceService: install its CustomResourceDefinition")
 	case err != nil:
 		return Error(fmt.Errorf("list InferenceServices: %w", err))
 	}
 	return nil
+}
+
+// Leave lets go of the cluster's services, and of everything that is of another namespace than the one that is stayed in: there is always one page
+// of services, and what those are planned from.
+func (r *Reading) Leave(stay string) {
+	r.Faults = nil
+	r.Objects = slices.DeleteFunc(r.Objects, func(o *manifest.Object) bool {
+		_, service := o.Value.(*servingv1beta1.InferenceService)
+		gone := o.Source == Source && (service || o.Namespace != "" && o.Namespace != stay && o.Namespace != r.System)
+		if gone {
+			delete(r.have, key(o.Kind.GroupKind(), o.Namespace, o.Name))
+		}
+		return gone
+	})
+	maps.DeleteFunc(r.listed, func(k string, _ bool) bool {
+		_, namespace, _ := strings.Cut(k, " ")
+		return namespace != "" && namespace != stay
+	})
 }
 
 // maxText is how much of a text in a status is kept: nothing is decided by more of it.

@@ -97,6 +97,18 @@ const page = 250
 
 // Each calls a function for every object of a list, which it reads page by page.
 func Each(ctx context.Context, from dynamic.ResourceInterface, o metav1.ListOptions, each func(*unstructured.Unstructured) error) error {
+	return Pages(ctx, from, o, func(items []unstructured.Unstructured) error {
+		for i := range items {
+			if err := each(&items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Pages calls a function for every page of a list, before the next one is asked for.
+func Pages(ctx context.Context, from dynamic.ResourceInterface, o metav1.ListOptions, each func([]unstructured.Unstructured) error) error {
 	o.Limit = cmp.Or(o.Limit, page)
 	for {
 		list, err := from.List(ctx, o)
@@ -107,13 +119,9 @@ func Each(ctx context.Context, from dynamic.ResourceInterface, o metav1.ListOpti
 		if err != nil {
 			return err
 		}
-		for i := range list.Items {
-			if err := each(&list.Items[i]); err != nil {
-				return err
-			}
-		}
-		if o.Continue = list.GetContinue(); o.Continue == "" {
-			return nil
+		o.Continue = list.GetContinue()
+		if err := each(list.Items); err != nil || o.Continue == "" {
+			return err
 		}
 	}
 }
