@@ -12,8 +12,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,7 +48,7 @@ type Applier struct {
 	// Live reads past the cache, which holds only what carries our label.
 	Live  client.Reader
 	Kinds *gather.Kinds
-	// Count is told of every request; it may be nil.
+	// Count is told of every request, from several goroutines; it may be nil.
 	Count func(kind, verb string)
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
@@ -116,6 +118,7 @@ type pass struct {
 	w       Wanted
 	have    map[key]plan.Object
 	outcome Outcome
+	writes  atomic.Int64
 	// early says that a route was left as it is because what it is to lead to cannot answer yet.
 	early bool
 }
@@ -160,15 +163,7 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 			leftovers = append(leftovers, o)
 		}
 	}
-	for _, o := range w.Objects {
-		there, err := p.one(ctx, o)
-		if err != nil {
-			p.outcome.Errors = append(p.outcome.Errors, err)
-		}
-		if there != nil {
-			p.outcome.Children.Add(there)
-		}
-	}
+	p.make(ctx)
 	ways, rest := p.stillUsed(leftovers)
 	p.outcome.Again = rest
 	for _, o := range leftovers {
@@ -181,75 +176,130 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 	if len(p.outcome.Errors) == 0 {
 		p.unlisted(ctx, wanted)
 	}
+	p.outcome.Writes = int(p.writes.Load())
 	return &p.outcome
 }
 
-// one makes one object be as wanted and returns it as it is then, nil where it is not there.
-func (p *pass) one(ctx context.Context, want plan.Object) (plan.Object, error) {
+// together is how many requests of one pass are on their way at a time: a service is done after the longest of them, not after their sum.
+const together = 4
+
+// made is what became of one object that is wanted.
+type made struct {
+	there plan.Object
+	err   error
+}
+
+// make makes every object be as wanted, and notes what became of them in their order.
+func (p *pass) make(ctx context.Context) {
+	results := make([]made, len(p.w.Objects))
+	var requests errgroup.Group
+	requests.SetLimit(together)
+	for i, o := range p.w.Objects {
+		result, request := p.look(o)
+		results[i] = result
+		if request == nil {
+			continue
+		}
+		requests.Go(func() error {
+			results[i].there, results[i].err = request(ctx)
+			return nil
+		})
+	}
+	_ = requests.Wait() // each result has its own error
+	for _, r := range results {
+		if r.err != nil {
+			p.outcome.Errors = append(p.outcome.Errors, r.err)
+		}
+		if r.there != nil {
+			p.outcome.Children.Add(r.there)
+		}
+	}
+}
+
+// look says what one object is now (nil where it is not there), or returns the request that makes it be as wanted. Requests may run beside each
+// other; looking may not.
+func (p *pass) look(want plan.Object) (made, func(context.Context) (plan.Object, error)) {
 	k := keyOf(want)
 	if optional, ok := plan.OptionalKind(k.GroupKind); ok && !p.Kinds.Has(k.GroupKind) {
 		if why := p.Kinds.Denied(k.GroupKind); why != "" {
-			return nil, &plan.Blocked{
+			return made{err: &plan.Blocked{
 				Reason: servingv1beta1.ReasonReconcileFailed, Role: p.role(want),
 				Message: fmt.Sprintf("%s %s is needed, but %s; the service goes on by itself soon after the role does", k.Kind, k.name, why),
-			}
+			}}, nil
 		}
-		return nil, missingKind(optional, p.role(want))
+		return made{err: missingKind(optional, p.role(want))}, nil
 	}
 	there, cached := p.have[k]
 	if !cached && p.w.Later != nil && p.w.Later(want) {
 		p.outcome.Later = append(p.outcome.Later, want)
-		return nil, nil
+		return made{}, nil
 	}
 	if there != nil && p.tooEarly(want, there) {
 		p.early = true
 		p.outcome.Later = append(p.outcome.Later, want)
-		return there, nil
+		return made{there: there}, nil
 	}
 	w, err := wishOf(want)
 	if err != nil {
-		return there, p.failed(VerbApply, want, err)
+		return made{there, p.failed(VerbApply, want, err)}, nil
 	}
 	if !cached {
-		// What this process has made may be there and not in the cache yet; of everything else the write itself finds out.
-		if _, made := p.memory.get(p.w.Owner.UID, k); !made {
-			if there, err = p.create(ctx, w); err == nil || !guarded(err) {
-				return there, err
-			}
+		return made{}, func(ctx context.Context) (plan.Object, error) { return p.find(ctx, w) }
+	}
+	return p.keep(w, there)
+}
+
+// find makes an object that no cache knows, or finds it.
+func (p *pass) find(ctx context.Context, want *wish) (plan.Object, error) {
+	// What this process has made may be there and not in the cache yet; of everything else the write itself finds out.
+	if _, known := p.memory.get(p.w.Owner.UID, keyOf(want.Object)); !known {
+		if there, err := p.create(ctx, want); err == nil || !guarded(err) {
+			return there, err
 		}
-		if there, err = p.read(ctx, want); err != nil {
-			return nil, err
-		}
+	}
+	there, err := p.read(ctx, want.Object)
+	if err != nil {
+		return nil, err
 	}
 	if there == nil {
-		return p.write(ctx, w, nil)
+		return p.write(ctx, want, nil)
 	}
-	if there.GetDeletionTimestamp() != nil {
-		return there, &plan.Waiting{Reason: ReasonWaiting, Object: k.name, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}
+	result, request := p.keep(want, there)
+	if request != nil {
+		return request(ctx)
 	}
-	return p.keep(ctx, w, there)
+	return result.there, result.err
 }
 
 // keep decides whether an object that is there and ours has to be written.
-func (p *pass) keep(ctx context.Context, want *wish, there plan.Object) (plan.Object, error) {
+func (p *pass) keep(want *wish, there plan.Object) (made, func(context.Context) (plan.Object, error)) {
+	if k := keyOf(want.Object); there.GetDeletionTimestamp() != nil {
+		return made{there, &plan.Waiting{Reason: ReasonWaiting, Object: k.name, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}}, nil
+	}
 	v, err := p.memory.compare(p.w.Owner, want, there)
 	if err != nil {
-		return there, p.failed(VerbApply, want.Object, err)
-	}
-	if v == unsure {
-		if v, err = p.ask(ctx, want, there); err != nil {
-			return there, p.failed(VerbDryRun, want.Object, err)
-		}
+		return made{there, p.failed(VerbApply, want.Object, err)}, nil
 	}
 	if v == same {
 		p.memory.learn(p.w.Owner.UID, want, there)
-		return there, nil
+		return made{there: there}, nil
 	}
-	after, err := p.write(ctx, want, there)
-	if after == nil {
-		after = there
+	return made{}, func(ctx context.Context) (plan.Object, error) {
+		if v == unsure {
+			switch asked, err := p.ask(ctx, want, there); {
+			case err != nil:
+				return there, p.failed(VerbDryRun, want.Object, err)
+			case asked == same:
+				p.memory.learn(p.w.Owner.UID, want, there)
+				return there, nil
+			}
+		}
+		after, err := p.write(ctx, want, there)
+		if after == nil {
+			after = there
+		}
+		return after, err
 	}
-	return after, err
 }
 
 // role of the component that an object is for.
@@ -265,7 +315,7 @@ func (p *pass) failed(verb string, o plan.Object, err error) error {
 }
 
 func (p *pass) count(o plan.Object, verb string) {
-	p.outcome.Writes++
+	p.writes.Add(1)
 	if p.Count != nil {
 		p.Count(kindOf(o).Kind, verb)
 	}

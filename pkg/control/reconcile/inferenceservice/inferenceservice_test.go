@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ type world struct {
 	*Reconciler
 	client client.WithWatch
 	events *record.FakeRecorder
+	mu     sync.Mutex // writes go on beside each other
 	writes []string
 	fail   func(verb string, o client.Object) error
 }
@@ -62,6 +64,8 @@ func newWorld(tb testing.TB, objects ...client.Object) *world {
 	}
 	w := &world{events: record.NewFakeRecorder(100)}
 	note := func(verb string, o client.Object) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.writes = append(w.writes, verb+" "+o.GetName())
 		if w.fail != nil {
 			return w.fail(verb, o)
@@ -349,6 +353,46 @@ func TestLeftoversStayUntilWhatReplacesThemIsThere(t *testing.T) {
 	w.pass(t)
 	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), old, &appsv1.Deployment{})))
 	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), old, &corev1.Service{})))
+}
+
+// TestObjectsAreWrittenBesideEachOther holds every write back until others have come, so that none is done before the next has begun. One of them
+// fails, and the others are made and told in their order as ever.
+func TestObjectsAreWrittenBesideEachOther(t *testing.T) {
+	w := newWorld(t, sklearn())
+	var mu sync.Mutex
+	arrived, inFlight, most := 0, 0, 0
+	enough := make(chan struct{})
+	w.Apply.Client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			mu.Lock()
+			inFlight++
+			most = max(most, inFlight)
+			if arrived++; arrived == 3 {
+				close(enough)
+			}
+			mu.Unlock()
+			select {
+			case <-enough:
+			case <-time.After(10 * time.Second):
+				return errors.New("no other write came beside this one")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			inFlight--
+			if _, ok := o.(*corev1.Service); ok {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, o.GetName(), errors.New("quota"))
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+	})
+	_, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	require.Error(t, err)
+	require.LessOrEqual(t, most, 4, "they are bounded")
+	require.Zero(t, inFlight)
+	key := client.ObjectKey{Namespace: "ns", Name: "m-predictor"}
+	require.NoError(t, w.client.Get(t.Context(), key, &appsv1.Deployment{}))
+	require.NoError(t, w.client.Get(t.Context(), key, &autoscalingv2.HorizontalPodAutoscaler{}))
+	require.Contains(t, w.service(t).Status.Condition(servingv1beta1.PredictorReady).Message, "quota")
 }
 
 // BenchmarkUnchanged is a pass over a service whose world is as it should be: gather, plan, render, compare, observe. Its reads are
