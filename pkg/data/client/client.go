@@ -13,7 +13,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -171,7 +170,7 @@ func (c *Client) Close() error {
 func (c *Client) Predict(ctx context.Context, in *tensor.Request, out *tensor.Response) error {
 	req := *in
 	if req.ID == "" && c.opts.Protocol != V1 {
-		req.ID = newID()
+		req.ID = protocol.NewID()
 	}
 	return c.call(ctx, func(ctx context.Context) (*tensor.Response, error) {
 		switch c.opts.Protocol {
@@ -221,13 +220,4 @@ func (c *Client) call(ctx context.Context, once func(context.Context) (*tensor.R
 			return refused.err
 		}
 	}
-}
-
-// newID is a random UUID, version 4.
-func newID() string {
-	var u [16]byte
-	_, _ = rand.Read(u[:]) // never fails
-	u[6] = u[6]&0x0f | 0x40
-	u[8] = u[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:])
 }

@@ -22,8 +22,8 @@ type (
 	timedKey  struct{}
 )
 
-// WithHeader is a context for calls that are sent with these headers: HTTP's, or as metadata of gRPC. Those of OwnHeader are left out, but
-// for Host, which names the virtual host of a call over HTTP. A name or a value that the protocol cannot carry is an error of the call, of
+// WithHeader is a context for calls that are sent with these headers: HTTP's, or as metadata of gRPC. Those of OwnHeader are left out, and
+// those that Connection names, but for Host, which names the virtual host of a call over HTTP. A name or a value that the protocol cannot carry is an error of the call, of
 // code Invalid.
 func WithHeader(ctx context.Context, h http.Header) context.Context {
 	return context.WithValue(ctx, headerKey{}, h)
@@ -38,12 +38,10 @@ func WithAnswerHeader(ctx context.Context, into *http.Header) context.Context {
 // OwnHeader says whether a header belongs to one connection or one body, so that it is never another call's.
 func OwnHeader(name string) bool {
 	switch name = http.CanonicalHeaderKey(name); name {
-	case "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive",
-		"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-		protocol.HeaderTimeout, v2.HeaderLength:
+	case "Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", protocol.HeaderTimeout, v2.HeaderLength:
 		return true
 	default:
-		return strings.HasPrefix(name, "Grpc-")
+		return strings.HasPrefix(name, "Grpc-") || protocol.OneConnection(nil, name)
 	}
 }
 
@@ -54,7 +52,7 @@ func addTo(ctx context.Context, req *http.Request) error {
 		switch name = http.CanonicalHeaderKey(name); {
 		case name == "Host" && len(values) > 0:
 			req.Host = values[0]
-		case OwnHeader(name):
+		case OwnHeader(name), protocol.OneConnection(h, name):
 		default:
 			if err := carried(name, values, isToken, isText); err != nil {
 				return err
@@ -76,7 +74,8 @@ func outgoing(ctx context.Context) (context.Context, error) {
 	md := metadata.Pairs("request_type", "grpc_v2", "response_type", "grpc_v2")
 	h, _ := ctx.Value(headerKey{}).(http.Header)
 	for name, values := range h {
-		if OwnHeader(name) || strings.EqualFold(name, "User-Agent") {
+		name = http.CanonicalHeaderKey(name)
+		if OwnHeader(name) || protocol.OneConnection(h, name) || name == "User-Agent" {
 			continue
 		}
 		name = strings.ToLower(name)

@@ -4,6 +4,7 @@
 package httpserver
 
 import (
+	"bufio"
 	"compress/flate"
 	"compress/gzip"
 	"errors"
@@ -146,8 +147,12 @@ func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
 		return protocol.Errorf(protocol.SlowClient, "the body stopped after %d bytes, or came too slowly: this server expects %d KiB every %s", got, Fair>>10, b.stall())
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
+	case errors.Is(err, errBehind):
+		return protocol.Errorf(protocol.Invalid, "the body goes on behind its gzip data with bytes that are no gzip; %d bytes were unpacked before them", got)
+	case errors.Is(err, gzip.ErrHeader):
 		return protocol.Errorf(protocol.Invalid, "the body is not gzip, which its Content-Encoding says it is")
+	case errors.Is(err, gzip.ErrChecksum):
+		return protocol.Errorf(protocol.Invalid, "the body's gzip data is damaged: the checksum of its %d bytes is another", got)
 	case errors.As(err, new(flate.CorruptInputError)):
 		return protocol.Wrap(err, protocol.Invalid, "the body's gzip data is damaged: %d bytes could be read", got)
 	default:
@@ -158,6 +163,7 @@ func (b *Bodies) explain(w http.ResponseWriter, err error, got, limit int64) err
 var (
 	errTooLarge = errors.New("body too large")
 	errFull     = errors.New("too many bodies")
+	errBehind   = errors.New("bytes behind the gzip data")
 )
 
 // readAll reads to the end. length is what the client declared, -1 when it did not.
@@ -217,22 +223,50 @@ func grow(dst []byte, n int) []byte {
 }
 
 func (b *Bodies) gunzip(body io.Reader, dst []byte, limit int64) ([]byte, error) {
-	z, _ := b.gzips.Get().(*gzip.Reader)
-	var err error
+	z, _ := b.gzips.Get().(*unzipper)
 	if z == nil {
-		z, err = gzip.NewReader(body)
-	} else {
-		err = z.Reset(body)
+		z = &unzipper{in: bufio.NewReader(nil)}
 	}
-	if err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = gzip.ErrHeader
-		}
-		return dst, err
+	z.in.Reset(body)
+	err := z.member()
+	if err == nil {
+		dst, err = b.readAll(z, dst, -1, limit)
 	}
-	dst, err = b.readAll(z, dst, -1, limit)
+	z.in.Reset(nil)
 	b.gzips.Put(z)
 	return dst, err
+}
+
+// unzipper reads gzip data of one member or several (RFC 1952, 2.2), and tells what is no member from one that is cut.
+type unzipper struct {
+	in   *bufio.Reader // of which gzip takes no byte too many
+	gzip gzip.Reader
+}
+
+// member begins the next one.
+func (z *unzipper) member() error {
+	err := z.gzip.Reset(z.in)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return gzip.ErrHeader
+	}
+	z.gzip.Multistream(false)
+	return err
+}
+
+// Read implements io.Reader.
+func (z *unzipper) Read(p []byte) (int, error) {
+	n, err := z.gzip.Read(p)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	switch _, err := z.in.Peek(1); {
+	case err != nil:
+		return n, err
+	case errors.Is(z.member(), gzip.ErrHeader):
+		return n, errBehind
+	default:
+		return n, nil
+	}
 }
 
 // stallReader gives each read of the body the time that the client has left. A deadline that is nearly new is left, as conn does.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,4 +48,25 @@ func TestMessagesAreBounded(t *testing.T) {
 	require.Less(t, len(message), 16<<10)
 	require.True(t, utf8.ValidString(message))
 	require.True(t, strings.HasPrefix(message, `input "éé`))
+}
+
+func TestHeadersOfOneConnection(t *testing.T) {
+	h := http.Header{"Connection": {"close, X-Secret", " authorization ,"}}
+	for name, want := range map[string]bool{
+		"Connection": true, "Te": true, "Keep-Alive": true, "Upgrade": true, "X-Secret": true, "Authorization": true,
+		"X-Request-Id": false, "X-Secre": false, "": true, "Content-Type": false,
+	} {
+		require.Equal(t, want, protocol.OneConnection(h, name), name)
+	}
+	require.False(t, protocol.OneConnection(nil, "Authorization"))
+}
+
+func TestIDsAreRandomUUIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		id := protocol.NewID()
+		require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, id)
+		require.False(t, seen[id])
+		seen[id] = true
+	}
 }

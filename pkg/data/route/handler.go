@@ -160,8 +160,13 @@ func (h *handler) propagated(in http.Header) http.Header {
 			out[name] = v
 		}
 	}
+	for name := range out {
+		if protocol.OneConnection(in, name) {
+			delete(out, name)
+		}
+	}
 	// The body is sent anew: what described the old one would lie.
-	for _, name := range []string{"Content-Length", "Content-Encoding", "Transfer-Encoding", "Connection", "Host", "Accept-Encoding"} {
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Host", "Accept-Encoding"} {
 		out.Del(name)
 	}
 	if out.Get("Content-Type") == "" {

@@ -142,3 +142,48 @@ func TestAHeaderOfAnAnswerThatCannotBeCarriedIsLeftOut(t *testing.T) {
 		require.Empty(t, md.Get("x-a"))
 	}
 }
+
+// A parameter of an answer that no wire has is the model's fault on each of them. A fraction is none over REST; gRPC's protocol has no such.
+func TestParametersOfAnAnswer(t *testing.T) {
+	const own = `{"error":"internal error"}`
+	for name, c := range map[string]struct {
+		value  any
+		status int
+		code   codes.Code
+		text   string
+	}{
+		"text":         {"a", 200, codes.OK, ""},
+		"an integer":   {int64(3), 200, codes.OK, ""},
+		"true":         {true, 200, codes.OK, ""},
+		"a fraction":   {0.5, 200, codes.Unimplemented, "parameter p is 0.5, and V2 over gRPC has no parameters but true and false, integers and text"},
+		"a list":       {[]int{1}, 500, codes.Internal, "internal error"},
+		"an int of Go": {3, 500, codes.Internal, "internal error"},
+		"nothing":      {nil, 500, codes.Internal, "internal error"},
+	} {
+		for _, ofOutput := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, of an output: %v", name, ofOutput), func(t *testing.T) {
+				url, conn := onPorts(t, newModel(t, answers(func(_ context.Context, in *tensor.Request, out *tensor.Response) error {
+					out.Outputs = append(out.Outputs, in.Inputs...)
+					if ofOutput {
+						out.Outputs[0].Parameters = tensor.Parameters{"p": c.value}
+					} else {
+						out.Parameters = tensor.Parameters{"p": c.value}
+					}
+					return nil
+				})), serve.Options{})
+				for path, body := range map[string]string{"/v1/models/m:predict": `{"instances":[1]}`, "/v2/models/m/infer": v2Body} {
+					resp, text := do(t, http.MethodPost, url+path, body, "Content-Type", "application/json")
+					require.Equal(t, c.status, resp.StatusCode, text)
+					if c.status != 200 {
+						require.Equal(t, own, text)
+					}
+				}
+				_, err := inferencev2.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), oneNumber())
+				require.Equal(t, c.code, status.Code(err), "%v", err)
+				if c.code != codes.OK {
+					require.ErrorContains(t, err, c.text)
+				}
+			})
+		}
+	}
+}

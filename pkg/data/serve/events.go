@@ -69,7 +69,7 @@ func (s *Server) writeV1(w http.ResponseWriter, model string, event *cloudevent.
 	}
 	o := &s.opts.Events
 	reply := event.Reply(cloudevent.Answer{
-		ID: newID(), Type: cmp.Or(o.Type, "io.kserve.inference.response"), Source: cmp.Or(o.Source, "io.kserve.inference."+model),
+		ID: protocol.NewID(), Type: cmp.Or(o.Type, "io.kserve.inference.response"), Source: cmp.Or(o.Source, "io.kserve.inference."+model),
 		Time: time.Now().UTC().Format("2006-01-02T15:04:05.000000-07:00"), Merge: o.Merge,
 	})
 	h := w.Header()

@@ -224,7 +224,7 @@ func (g *service) ModelInfer(ctx context.Context, in *inferencev2.ModelInferRequ
 		return nil, g.refuse(ctx, m, err)
 	}
 	if req.ID == "" {
-		req.ID = newID()
+		req.ID = protocol.NewID()
 	}
 	// The answer is written to the wire after this function returned: its memory is not the scope's.
 	resp := &tensor.Response{}

@@ -244,7 +244,7 @@ func (s *Server) v2Infer(w http.ResponseWriter, r *http.Request, target target) 
 		v2.FlattenText(req)
 	}
 	if req.ID == "" {
-		req.ID = newID()
+		req.ID = protocol.NewID()
 	}
 	sc.resp.Reset()
 	if err = s.predict(exchanged(r.Context(), m, exchange{request: r.Header, response: w.Header(), timing: t}), m, req, &sc.resp, t); err != nil {

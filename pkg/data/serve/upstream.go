@@ -81,7 +81,7 @@ func (u *upstream) predict(ctx context.Context, in *tensor.Request, out *tensor.
 func (u *upstream) header(ctx context.Context) http.Header {
 	came, goes := RequestHeader(ctx), http.Header{}
 	for _, name := range u.forward {
-		if values := came[name]; len(values) > 0 {
+		if values := came[name]; len(values) > 0 && !protocol.OneConnection(came, name) {
 			goes[name] = values
 		}
 	}

@@ -400,3 +400,26 @@ func TestThePredictorIsCalledThroughASocket(t *testing.T) {
 	require.Zero(t, <-predictor)
 	require.False(t, strings.Contains(logged(t, log), "panic"))
 }
+
+// What a client's Connection header names is for the connection to this server, and a whole header that a program hands on is cut alike.
+func TestHeadersThatConnectionNamesStayHere(t *testing.T) {
+	var came http.Header
+	predictor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		came = r.Header
+		_, _ = io.WriteString(w, `{"predictions":[1]}`)
+	}))
+	defer predictor.Close()
+	to := newPredictor(t, client.Options{URL: predictor.URL, Protocol: client.V1})
+	url, _ := onPorts(t, newTransformer(t, doubler{}, to, "x-one", "x-two", "x-three"), serve.Options{})
+	resp, text := do(t, http.MethodPost, url+"/v1/models/m:predict", `{"instances":[1]}`,
+		"X-One", "1", "X-Two", "2", "X-Three", "3", "Authorization", "Bearer me", "Connection", "keep-alive, x-one,Authorization")
+	require.Equal(t, 200, resp.StatusCode, text)
+	require.Equal(t, []string{"2", "3"}, []string{came.Get("X-Two"), came.Get("X-Three")})
+	require.Empty(t, came.Get("X-One")+came.Get("Authorization"))
+
+	whole := http.Header{"X-One": {"1"}, "X-Two": {"2"}, "Keep-Alive": {"5"}, "Connection": {"X-Two"}}
+	in := &tensor.Request{Model: "m", Inputs: []*tensor.Tensor{tensor.From("x", tensor.FP64, []float64{1}, 1)}}
+	require.NoError(t, to.Predict(client.WithHeader(t.Context(), whole), in, &tensor.Response{}))
+	require.Equal(t, "1", came.Get("X-One"))
+	require.Empty(t, came.Get("X-Two")+came.Get("Keep-Alive"))
+}

@@ -114,8 +114,24 @@ func (r *Response) Add(name string, typ Type, shape ...int64) *Tensor {
 	return t
 }
 
-// Check is the fault of outputs that somebody else made: one that is missing, has no datatype, or another number of elements than its shape says.
+// check is the fault of parameters that somebody else made.
+func (p Parameters) check() error {
+	for name, v := range p {
+		switch v.(type) {
+		case bool, int64, float64, string:
+		default:
+			return fmt.Errorf("parameter %q is a %T: it may be a bool, an int64, a float64 or a string", name, v)
+		}
+	}
+	return nil
+}
+
+// Check is the fault of an answer that somebody else made: of outputs one that is missing, has no datatype, or another number of elements than
+// its shape says; or a parameter of another type than Parameters may have.
 func (r *Response) Check() error {
+	if err := r.Parameters.check(); err != nil {
+		return err
+	}
 	for i, t := range r.Outputs {
 		if t == nil {
 			return fmt.Errorf("output %d is nil", i)
@@ -125,6 +141,9 @@ func (r *Response) Check() error {
 		}
 		if n, ok := Elements(t.Shape); !ok || n != t.Len() {
 			return fmt.Errorf("output %q has %d elements and the shape %v", t.Name, t.Len(), slices.Clone(t.Shape))
+		}
+		if err := t.Parameters.check(); err != nil {
+			return fmt.Errorf("output %q: %w", t.Name, err)
 		}
 	}
 	return nil

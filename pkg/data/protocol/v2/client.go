@@ -234,7 +234,7 @@ func (d *Decoder) optional() (string, error) {
 // EncodeRequest is req as a gRPC message. Its inputs are raw, or typed contents where a frame's columns can be: not every server reads a
 // frame from raw ones. The message reads req's memory, so req must not be reused before the message has been sent.
 func EncodeRequest(req *tensor.Request) (*inferencev2.ModelInferRequest, error) {
-	params, err := toParameters(requestParameters(req, false))
+	params, err := toParameters(requestParameters(req, false), protocol.Invalid)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func EncodeRequest(req *tensor.Request) (*inferencev2.ModelInferRequest, error) 
 	msg := &inferencev2.ModelInferRequest{ModelName: req.Model, ModelVersion: req.Version, Id: req.ID, Parameters: params}
 	for _, t := range req.Inputs {
 		in := &inferencev2.ModelInferRequest_InferInputTensor{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape}
-		if in.Parameters, err = toParameters(t.Parameters); err != nil {
+		if in.Parameters, err = toParameters(t.Parameters, protocol.Invalid); err != nil {
 			return nil, err
 		}
 		switch {
@@ -262,7 +262,7 @@ func EncodeRequest(req *tensor.Request) (*inferencev2.ModelInferRequest, error) 
 	}
 	for _, o := range req.Outputs {
 		out := &inferencev2.ModelInferRequest_InferRequestedOutputTensor{Name: o.Name}
-		if out.Parameters, err = toParameters(o.Parameters); err != nil {
+		if out.Parameters, err = toParameters(o.Parameters, protocol.Invalid); err != nil {
 			return nil, err
 		}
 		msg.Outputs = append(msg.Outputs, out)

@@ -156,7 +156,8 @@ func fromParameters(in map[string]*inferencev2.InferParameter) tensor.Parameters
 	return out
 }
 
-func toParameters(in tensor.Parameters) (map[string]*inferencev2.InferParameter, error) {
+// toParameters are parameters as gRPC has them, which knows no fractions: code says whose matter that is.
+func toParameters(in tensor.Parameters, code protocol.Code) (map[string]*inferencev2.InferParameter, error) {
 	if len(in) == 0 {
 		return nil, nil
 	}
@@ -171,7 +172,7 @@ func toParameters(in tensor.Parameters) (map[string]*inferencev2.InferParameter,
 		case string:
 			p.ParameterChoice = &inferencev2.InferParameter_StringParam{StringParam: v}
 		default:
-			return nil, invalid("to_grpc: invalid parameter value: %v", v)
+			return nil, protocol.Errorf(code, "parameter %s is %v, and V2 over gRPC has no parameters but true and false, integers and text: use REST, or send it as text", name, v)
 		}
 		out[name] = p
 	}
@@ -194,7 +195,7 @@ func EncodeMessage(req *tensor.Request, resp *tensor.Response, raw bool) (*infer
 	for _, t := range outputs {
 		raw = raw || t.Type == tensor.FP16 || t.Type == tensor.BF16
 	}
-	params, err := toParameters(resp.Parameters)
+	params, err := toParameters(resp.Parameters, protocol.Unsupported)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func EncodeMessage(req *tensor.Request, resp *tensor.Response, raw bool) (*infer
 	msg.Outputs = make([]*inferencev2.ModelInferResponse_InferOutputTensor, 0, len(outputs))
 	for _, t := range outputs {
 		out := &inferencev2.ModelInferResponse_InferOutputTensor{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape}
-		if out.Parameters, err = toParameters(t.Parameters); err != nil {
+		if out.Parameters, err = toParameters(t.Parameters, protocol.Unsupported); err != nil {
 			return nil, err
 		}
 		if raw {

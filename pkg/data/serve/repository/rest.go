@@ -4,6 +4,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func (r *Repository) makeRoom(bytes int64, besides slotKey) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return int(a.used - b.used) })
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.used, b.used) })
 	var gone []*Loaded
 	for _, c := range all {
 		if bytes <= limit {
