@@ -126,8 +126,7 @@ func binaryAllocations(ctx context.Context) int64 {
 // in both.
 func rawAllocations(ctx context.Context) int64 {
 	s := started(ctx)
-	ours := grpc.NewServer(s.GRPCOptions()...)
-	s.RegisterGRPC(ours)
+	ours := s.GRPC()
 	mirror := grpc.NewServer()
 	inferencev2.RegisterGRPCInferenceServiceServer(mirror, &bare{})
 	return callBytes(ctx, ours) - callBytes(ctx, mirror)

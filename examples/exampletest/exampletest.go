@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
 
 	"github.com/kserve-go/kserve-go/pkg/data/client"
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
@@ -32,8 +31,7 @@ func Start(t *testing.T, o serve.Options) Server {
 	s := serve.New(o)
 	require.NoError(t, s.Start(t.Context()))
 	web := httptest.NewServer(s.Handler())
-	calls := grpc.NewServer(s.GRPCOptions()...)
-	s.RegisterGRPC(calls)
+	calls := s.GRPC()
 	var listen net.ListenConfig
 	port, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -89,8 +89,7 @@ func TestEveryWireAnswersAlike(t *testing.T) {
 
 func grpcTo(t *testing.T, s *serve.Server) inferencev2.GRPCInferenceServiceClient {
 	t.Helper()
-	server := grpc.NewServer(s.GRPCOptions()...)
-	s.RegisterGRPC(server)
+	server := s.GRPC()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go server.Serve(listener)

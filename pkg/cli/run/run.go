@@ -24,7 +24,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"google.golang.org/grpc"
 
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
@@ -189,8 +188,6 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 		local:   map[string]local{},
 	}
 	s.exec.transport = s.exec.loopback(func() string { return s.server.HTTPAddr().String() })
-	grpcServer := grpc.NewServer(models.main().GRPCOptions()...)
-	models.main().RegisterGRPC(grpcServer)
 	options := httpserver.Options{
 		HTTP:         httpserver.Endpoint{Addr: net.JoinHostPort(o.Address, strconv.Itoa(o.Port)), Flag: "--port"},
 		DrainTimeout: max(o.DrainTimeout, time.Nanosecond), // there, 0 means the default
@@ -198,7 +195,7 @@ func newSession(o Options, streams output.Streams) (*session, error) {
 	if o.GRPCPort >= 0 {
 		options.GRPC = httpserver.Endpoint{Addr: net.JoinHostPort(o.Address, strconv.Itoa(o.GRPCPort)), Flag: "--grpc-port"}
 	}
-	s.server = httpserver.New(options, s.exec, grpcServer, log)
+	s.server = httpserver.New(options, s.exec, models.main().GRPC(), log)
 	s.server.OnDrain(models.drain)
 	s.server.OnDrain(func() {
 		s.board.say(func() { s.say("draining", "stopping; running requests may finish", map[string]any{}) })

@@ -23,14 +23,25 @@ type conn struct {
 	net.Conn
 	state    http.ConnState
 	patience patience
+	places   *places
+	left     atomic.Bool  // its place
 	until    atomic.Int64 // the write deadline that Write has set, in Unix nanoseconds; 0: none; foreign: another's
 }
 
 // foreign is a deadline that whoever serves the connection has set: crypto/tls and gRPC bound handshakes and farewells. Write leaves it.
 const foreign = -1
 
-func newConn(c net.Conn, stall time.Duration) *conn {
-	return &conn{Conn: c, patience: patience{stall: stall, left: stall}}
+func newConn(c net.Conn, stall time.Duration, places *places) *conn {
+	return &conn{Conn: c, places: places, patience: patience{stall: stall, left: stall}}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	if !c.left.Swap(true) {
+		c.places.taken.Add(-1)
+	}
+	return err
 }
 
 // CloseWrite ends the answer and leaves the rest of the request to be read; net/http looks for it.

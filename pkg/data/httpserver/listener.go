@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -26,31 +27,54 @@ type listener struct {
 	acceptor
 
 	stall   time.Duration
+	places  *places
 	once    sync.Once
 	closed  error
 	waiting chan net.Conn
 }
 
-func newListener(l net.Listener, stall time.Duration) net.Listener {
+func newListener(l net.Listener, stall time.Duration, places *places) net.Listener {
 	a, ok := l.(acceptor)
 	if !ok {
 		return l
 	}
-	return &listener{acceptor: a, stall: stall, waiting: make(chan net.Conn)}
+	return &listener{acceptor: a, stall: stall, places: places, waiting: make(chan net.Conn)}
 }
 
 // Accept returns the next connection, and after Close those that Close rescued, then the error of a closed listener.
 func (l *listener) Accept() (net.Conn, error) {
-	accepted, err := l.acceptor.Accept()
-	if err == nil {
-		return newConn(accepted, l.stall), nil
-	}
-	if errors.Is(err, net.ErrClosed) {
-		if rescued, ok := <-l.waiting; ok {
-			return newConn(rescued, l.stall), nil
+	for {
+		accepted, err := l.acceptor.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			if rescued, ok := <-l.waiting; ok {
+				accepted, err = rescued, nil
+			}
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case l.places.take(accepted):
+			return newConn(accepted, l.stall, l.places), nil
 		}
 	}
-	return nil, err
+}
+
+// places are the connections that may be open at once, over all listeners of a server.
+type places struct {
+	most    int64
+	taken   atomic.Int64
+	refused func(conn net.Conn)
+}
+
+// take is false where there is no place for conn, which is then closed.
+func (p *places) take(conn net.Conn) bool {
+	if p.taken.Add(1) <= p.most {
+		return true
+	}
+	p.taken.Add(-1)
+	p.refused(conn)
+	_ = conn.Close()
+	return false
 }
 
 // Close stops listening.

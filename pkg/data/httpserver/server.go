@@ -42,6 +42,9 @@ type Options struct {
 	WriteStall time.Duration
 	// MaxHeaderBytes bounds a request header. Default 64 KiB.
 	MaxHeaderBytes int
+	// MaxConnections bounds the connections that are open at once, of all ports and sockets together. One more is accepted and closed, so that
+	// its client knows, and may try elsewhere. Default DefaultMaxConnections.
+	MaxConnections int
 	// DrainDelay is how long new requests are still answered after the signal to stop, while readiness is already false:
 	// the time that others need to notice. Zero means none.
 	DrainDelay time.Duration
@@ -49,8 +52,11 @@ type Options struct {
 	DrainTimeout time.Duration
 }
 
-// DefaultReadHeader is the default of Options.ReadHeaderTimeout.
-const DefaultReadHeader = 10 * time.Second
+// Defaults of Options.
+const (
+	DefaultReadHeader     = 10 * time.Second
+	DefaultMaxConnections = 4096
+)
 
 // Endpoint is one port to listen on.
 type Endpoint struct {
@@ -65,6 +71,7 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.ReadHeaderTimeout, "read_header_timeout", DefaultReadHeader, "longest time a request header may take to arrive")
 	fs.DurationVar(&o.WriteStall, "write_stall", DefaultStall, "give a client up when it takes less than 64 KiB of its answer in this time")
 	fs.IntVar(&o.MaxHeaderBytes, "max_header_bytes", 64<<10, "largest request header accepted")
+	fs.IntVar(&o.MaxConnections, "max_connections", DefaultMaxConnections, "connections that are open at once, of all ports and sockets together; more are closed")
 	fs.DurationVar(&o.DrainDelay, "drain_delay", o.DrainDelay,
 		"after the signal to stop, keep answering new requests this long while reporting not ready")
 	fs.DurationVar(&o.DrainTimeout, "drain_timeout", 30*time.Second, "then let running requests finish for this long")
@@ -99,6 +106,7 @@ type Server struct {
 	grpc       GRPC
 	complaints complaints
 	conns      conns
+	places     places
 	draining   atomic.Bool
 	onDrain    []func()
 
@@ -118,7 +126,11 @@ func New(opts Options, handler http.Handler, grpc GRPC, log *zap.Logger) *Server
 	orDefault(&opts.WriteStall, DefaultStall)
 	orDefault(&opts.DrainTimeout, 30*time.Second)
 	orDefault(&opts.MaxHeaderBytes, 64<<10)
+	if opts.MaxConnections <= 0 { // nobody could connect
+		opts.MaxConnections = DefaultMaxConnections
+	}
 	s := &Server{opts: opts, log: log, grpc: grpc}
+	s.places = places{most: int64(opts.MaxConnections), refused: s.complaints.crowded}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -246,7 +258,7 @@ func (s *Server) listenAll(ctx context.Context) error {
 func (s *Server) listen(ctx context.Context, what string, e Endpoint) (net.Listener, error) {
 	l, err := open(ctx, e.Addr)
 	if err == nil {
-		return newListener(l, s.opts.WriteStall), nil
+		return newListener(l, s.opts.WriteStall, &s.places), nil
 	}
 	hint := ""
 	if e.Flag != "" {

@@ -203,7 +203,8 @@ func (s *secrets) config(protocols ...string) *tls.Config {
 	return base
 }
 
-// complaints writes what goes wrong in handshakes: a line each, but not more than perSecond, for any scanner makes them.
+// complaints writes what clients do wrong, in handshakes and by their number: a line each, but not more than perSecond, for any scanner makes
+// them.
 type complaints struct {
 	log *zap.Logger
 
@@ -221,6 +222,15 @@ func (c *complaints) add(client, what string) {
 		c.log.Debug("a client left during the TLS handshake", zap.String("client", client))
 		return
 	}
+	c.warn("a TLS handshake failed", zap.String("client", client), zap.String("error", what))
+}
+
+// crowded tells of a connection for which there was no place.
+func (c *complaints) crowded(conn net.Conn) {
+	c.warn("a connection is closed: as many as --max_connections allows are open", zap.Stringer("client", conn.RemoteAddr()))
+}
+
+func (c *complaints) warn(text string, fields ...zap.Field) {
 	c.mu.Lock()
 	if now := time.Now().Unix(); now != c.second {
 		c.second, c.count = now, 0
@@ -234,11 +244,10 @@ func (c *complaints) add(client, what string) {
 	suppressed := c.suppressed
 	c.suppressed = 0
 	c.mu.Unlock()
-	fields := []zap.Field{zap.String("client", client), zap.String("error", what)}
 	if suppressed > 0 {
 		fields = append(fields, zap.Int("notLogged", suppressed))
 	}
-	c.log.Warn("a TLS handshake failed", fields...)
+	c.log.Warn(text, fields...)
 }
 
 // Write takes the lines of net/http's own log, one each.

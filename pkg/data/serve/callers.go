@@ -5,6 +5,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -17,34 +18,73 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
 )
 
-// caller is a connection of gRPC that knows what its client keeps waiting: calls whose request has not come, and answers that it has not taken.
-// gRPC itself holds both for as long as the connection lives, and a client that answers pings keeps it alive.
+// caller is a connection of gRPC that knows what its client keeps waiting, calls whose request has not come and answers that it has not taken,
+// and how much memory both take. gRPC itself holds them for as long as the connection lives, and a client that answers pings keeps it alive.
 type caller struct {
 	net.Conn
 	requests, answers debts
+	in, out           frames
+	full              func() // called when the connection is closed for want of room
 
-	all    *atomic.Int64 // what answers of all callers hold
-	mu     sync.Mutex
-	held   int64 // this caller's part of it
-	closed bool
+	all      *atomic.Int64 // what answers of all callers hold
+	mu       sync.Mutex
+	held     int64 // this caller's part of it
+	arriving arriving
+	closed   bool
 }
 
-func newCaller(conn net.Conn, sends, takes time.Duration, all *atomic.Int64) *caller {
-	return &caller{Conn: conn, requests: debts{conn: conn, half: sends / 2}, answers: debts{conn: conn, half: takes / 2}, all: all}
+func newCaller(conn net.Conn, sends, takes time.Duration, m *messages) *caller {
+	return &caller{
+		Conn: conn, requests: debts{conn: conn, half: sends / 2}, answers: debts{conn: conn, half: takes / 2},
+		in: frames{skip: preface}, all: &m.held, arriving: arriving{all: &m.arrivals, streams: map[uint32]int64{}},
+	}
 }
+
+// errNoRoom ends a connection whose requests do not fit into memory.
+var errNoRoom = errors.New("the requests that are arriving take too much memory")
 
 // Read implements net.Conn.
 func (c *caller) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.requests.carried.Add(int64(n))
+	if !c.received(p[:n]) {
+		c.full()
+		_ = c.Close()
+		return 0, errNoRoom
+	}
 	return n, err
+}
+
+// received counts what came. It is false when there is no room for it.
+func (c *caller) received(p []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		f, rest, found := c.in.next(p)
+		switch {
+		case !found || c.closed:
+			return true
+		case !c.arriving.came(f):
+			return false
+		}
+		p = rest
+	}
 }
 
 // Write implements net.Conn.
 func (c *caller) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.answers.carried.Add(int64(n))
-	return n, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		f, rest, found := c.out.next(p)
+		if !found {
+			return n, err
+		}
+		c.arriving.went(f)
+		p = rest
+	}
 }
 
 // hold counts memory that an answer takes, or no longer does.
@@ -62,6 +102,7 @@ func (c *caller) Close() error {
 	c.mu.Lock()
 	c.all.Add(-c.held)
 	c.held, c.closed = 0, true
+	c.arriving.closed()
 	c.mu.Unlock()
 	return c.Conn.Close()
 }

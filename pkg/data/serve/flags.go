@@ -211,6 +211,7 @@ func (o *flags) validateLimits() error {
 		{"max_bodies_bytes", o.server.MaxBodies, 1},
 		{"max_message_bytes", int64(o.maxMessage), 0},
 		{"max_header_bytes", int64(o.server.Server.MaxHeaderBytes), 1},
+		{"max_connections", int64(o.server.Server.MaxConnections), 1},
 		{"max_running", int64(o.server.Running), 0},
 		{"max_queue", int64(o.server.Queue), 1},
 		{handoff.FlagGRPCMaxReceiveMessageLength, int64(o.maxReceive), -1},

@@ -128,6 +128,7 @@ func TestWrongFlags(t *testing.T) {
 		"a port too high":      {[]string{"--model_dir=/m", "--http_port=70000"}, "argument --http_port: 70000 is no port"},
 		"a name with a slash":  {[]string{"--model_dir=/m", "--model_name=a/b"}, `argument --model_name: "a/b": expected a name without slashes`},
 		"no body at all":       {[]string{"--model_dir=/m", "--max_body_bytes=0"}, "argument --max_body_bytes: 0: expected 1 or more"},
+		"no connection":        {[]string{"--model_dir=/m", "--max_connections=0"}, "argument --max_connections: 0: expected 1 or more"},
 		"a queue below none":   {[]string{"--model_dir=/m", "--max_queue=-1"}, "argument --max_queue: -1: expected 1 or more"},
 		"a negative time":      {[]string{"--model_dir=/m", "--queue_timeout=-1s"}, "argument --queue_timeout: -1s: expected no negative time"},
 		"seconds below none":   {[]string{"--model_dir=/m", "--timeout_keep_alive=-1"}, "argument --timeout_keep_alive: -1: expected a number of seconds"},

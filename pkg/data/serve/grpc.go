@@ -31,9 +31,10 @@ const maxStreams = 1000
 // maxMetadata bounds the metadata of one call, as httpserver does a request's header.
 const maxMetadata = 64 << 10
 
-// GRPCOptions are the options that a gRPC server which RegisterGRPC is used with should have: limits, and the end of panics.
-func (s *Server) GRPCOptions() []grpc.ServerOption {
-	return append(s.wayIn(),
+// GRPC makes a gRPC server with the inference, the health and the reflection service, and with every limit of Options, whatever listener it is
+// served on. A listener may hand out connections that have a TLS handshake to do, as tls.NewListener's do.
+func (s *Server) GRPC() *grpc.Server {
+	to := grpc.NewServer(append(s.wayIn(),
 		grpc.ForceServerCodecV2(s.messages),
 		grpc.MaxRecvMsgSize(s.opts.MaxGRPCReceive),
 		grpc.MaxSendMsgSize(s.opts.MaxGRPCSend),
@@ -45,14 +46,11 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 			return status.Error(codes.Unimplemented, "Method not found!")
 		}),
-	)
-}
-
-// RegisterGRPC adds the inference, the health and the reflection service.
-func (s *Server) RegisterGRPC(to *grpc.Server) {
+	)...)
 	to.RegisterService(s.guard(inferencev2.GRPCInferenceService_ServiceDesc), &service{server: s})
 	to.RegisterService(s.guard(grpc_health_v1.Health_ServiceDesc), &healthService{Server: s.health, server: s})
 	reflection.Register(to)
+	return to
 }
 
 // aroundCall turns a panic into an internal error, and tells how the call went.

@@ -5,8 +5,12 @@ package serve_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -115,6 +119,147 @@ func TestCallsWhoseMessageDoesNotCome(t *testing.T) {
 		require.Len(t, out.GetRawOutputContents()[0], 1<<20)
 		require.Greater(t, time.Since(began), 2*stall)
 	})
+}
+
+// Requests that have not come whole count too: where they would take too much memory, the connection that brings more is closed, whether it is
+// in one big message, in many, or in frames of a byte. Others go on, and the room is free again.
+func TestRequestsThatAreArrivingHaveAJointBound(t *testing.T) {
+	const most = 4 << 20 // of one message, and twice as much of all beyond 256 KiB of each connection
+	server := serve.Options{Models: []serve.Model{{Name: "mirror", Model: mirror{}}}, MaxBodies: most, MaxGRPCReceive: most}
+	p := run(t, server)
+	require.Eventually(t, p.Ready, waitFor, tick)
+	client := grpcClient(t, p.GRPCAddr().String())
+	half := frames.Message(make([]byte, most-100))[:most-100]
+	send := func(c *frames.Conn, stream uint32, text []byte, piece int) (err error) {
+		if err = c.Send(frames.Headers, frames.EndHeaders, stream, frames.Call(inferMethod)); err != nil {
+			return err
+		}
+		for len(text) > 0 && err == nil {
+			n := min(piece, len(text))
+			err = c.Send(frames.Data, 0, stream, text[:n])
+			text = text[n:]
+		}
+		return err
+	}
+	for name, fill := range map[string]func(c *frames.Conn) error{
+		"one message a connection": func(c *frames.Conn) error {
+			if err := send(c, 1, half[:5], 5); err != nil {
+				return err
+			}
+			for f, err := c.Next(); f.Kind != frames.WindowUpdate || f.Stream != 1; f, err = c.Next() {
+				if err != nil {
+					return err
+				}
+			}
+			for rest := half[5:]; len(rest) > 0; {
+				n := min(16<<10, len(rest))
+				if err := c.Send(frames.Data, 0, 1, rest[:n]); err != nil {
+					return err
+				}
+				rest = rest[n:]
+			}
+			return nil
+		},
+		"many calls": func(c *frames.Conn) error {
+			for i := range uint32(20) {
+				if err := send(c, 2*i+1, half[:900<<10], 16<<10); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"frames of a byte": func(c *frames.Conn) error { return send(c, 1, half[:100_000], 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			closed := make(chan struct{}, 4)
+			var all sync.WaitGroup
+			var conns []*frames.Conn
+			for range cap(closed) {
+				c := frames.Dial(t, p.GRPCAddr().String())
+				conns = append(conns, c)
+				all.Go(func() {
+					for err := fill(c); err == nil; { // until the server closes it, or the test does
+						_, err = c.Next()
+					}
+					closed <- struct{}{}
+				})
+			}
+			select {
+			case <-closed:
+			case <-time.After(waitFor):
+				t.Error("no connection was closed")
+			}
+			_, err := client.ModelInfer(t.Context(), bytesOf(1<<10))
+			require.NoError(t, err, "a small call goes on")
+			for _, c := range conns {
+				require.NoError(t, c.Close())
+			}
+			all.Wait()
+			require.Eventually(t, func() bool {
+				_, err := client.ModelInfer(t.Context(), bytesOf(most-1000))
+				return err == nil
+			}, waitFor, tick, "there is room again")
+		})
+	}
+}
+
+// The gRPC server of a program that has listeners of its own is as patient as one of Run, and no more.
+func TestAListenerOfOnesOwnHasTheLimits(t *testing.T) {
+	_, conn := onPorts(t, mirror{}, serve.Options{BodyStall: 200 * time.Millisecond})
+	c := frames.Dial(t, conn.Target())
+	require.NoError(t, c.Send(frames.Headers, frames.EndHeaders, 1, frames.Call(inferMethod)))
+	c.Ended(t, waitFor)
+}
+
+// Connections have one limit, over REST, gRPC and sockets; one more is closed, and there is a place again when another ends.
+func TestConnectionsHaveAJointLimit(t *testing.T) {
+	opts := serve.Options{}
+	opts.Server.MaxConnections = 3
+	socket := filepath.Join(t.TempDir(), "s")
+	opts.Server.HTTPSocket.Addr = socket
+	p := run(t, opts)
+	http.DefaultClient.CloseIdleConnections()
+	rest, grpc := p.HTTPAddr().String(), p.GRPCAddr().String()
+	dial := func(network, addr string) net.Conn {
+		c, err := net.Dial(network, addr)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		require.NoError(t, c.SetDeadline(time.Now().Add(waitFor)))
+		return c
+	}
+	answers := func(c net.Conn) bool {
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			return false
+		}
+		_, err := c.Read(make([]byte, 1))
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+		return err == nil
+	}
+	refused := func(c net.Conn) bool {
+		_, err := c.Read(make([]byte, 1))
+		return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	var first net.Conn
+	require.Eventually(t, func() bool { first = dial("tcp", rest); return answers(first) }, waitFor, tick)
+	require.True(t, answers(dial("unix", socket)))
+	third := frames.Dial(t, grpc)
+	f, err := third.Next()
+	require.NoError(t, err)
+	require.EqualValues(t, frames.Settings, f.Kind)
+	for range 20 {
+		require.True(t, refused(dial("tcp", rest)))
+		require.True(t, refused(dial("tcp", grpc)))
+		require.True(t, refused(dial("unix", socket)))
+	}
+	require.True(t, answers(first), "those that are there go on")
+	require.NoError(t, third.Close())
+	require.Eventually(t, func() bool { return answers(dial("tcp", rest)) }, waitFor, tick)
+	require.NoError(t, first.Close())
+	require.Eventually(t, func() bool {
+		c := dial("tcp", grpc)
+		_, err := io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		return err == nil && !refused(c)
+	}, waitFor, tick)
 }
 
 // slowLine takes its time.

@@ -22,13 +22,14 @@ import (
 // bigMessage is the size from which on a message counts in messages.held.
 const bigMessage = 1 << 20
 
-// messages reads the requests of gRPC calls and writes the answers. It bounds the memory of all big ones at once, of requests from their arrival
-// to the end of their calls, and refuses what is no message as the caller's mistake, where gRPC itself would say that the server failed.
+// messages reads the requests of gRPC calls and writes the answers. It bounds the memory of all big ones at once, of requests from their first
+// byte to the end of their calls, and refuses what is no message as the caller's mistake, where gRPC itself would say that the server failed.
 type messages struct {
 	encoding.CodecV2
 
-	most int64 // of held; one message fits always
-	held atomic.Int64
+	most     int64 // of held; one message fits always
+	held     atomic.Int64
+	arrivals arrivals
 
 	// fates are of requests that are big or refused, which few are; few counts them.
 	fates sync.Map // from request to fate
@@ -42,8 +43,12 @@ type fate struct {
 	refusal error
 }
 
-func newMessages(most int64) *messages {
+// newMessages makes the codec of a server that takes messages up to longest.
+func newMessages(most int64, longest int) *messages {
 	m := &messages{CodecV2: encoding.GetCodecV2("proto"), most: most}
+	// What is whole is counted here too until its call ends, and is refused when it passes most. The other half is for what still arrives, of
+	// which one always fits.
+	m.arrivals.most = 2 * max(most, int64(longest))
 	m.calls.New = func() any {
 		c := &receivedCall{messages: m}
 		c.receive = c.next

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
@@ -33,6 +34,7 @@ const (
 // wayIn are the options of a gRPC server that are about its connections.
 func (s *Server) wayIn() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.Creds(&doorman{s}),
 		// Goroutines that have answered a call answer the next: their stacks have grown already. When all are busy, a call gets its own.
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
 		// Windows that do not change need no measuring: gRPC would ping the client with each request to learn how wide they might be.
@@ -48,7 +50,12 @@ type doorman struct{ server *Server }
 
 func (d *doorman) caller(conn net.Conn) *caller {
 	o := &d.server.opts
-	return newCaller(conn, o.BodyStall, o.Server.WriteStall, &d.server.messages.held)
+	c := newCaller(conn, o.BodyStall, o.Server.WriteStall, d.server.messages)
+	c.full = func() {
+		d.server.log.Warn("a gRPC connection is closed: the requests that are arriving take more memory than --max_bodies_bytes allows",
+			zap.Stringer("client", conn.RemoteAddr()))
+	}
+	return c
 }
 
 // ServerHandshake implements credentials.TransportCredentials.

@@ -4,7 +4,7 @@
 // Package serve is the model server: it mounts V1, V2 and gRPC on one predict path, with limits, metrics and a clean end. It is the Go SDK
 // too: Run, RunTransformer and RunExplainer make a whole server of one type.
 //
-// A process of its own calls one of these, or Command; a program that has servers of its own mounts Handler and RegisterGRPC of a Server.
+// A process of its own calls one of these, or Command; a program that has servers of its own mounts Handler and serves GRPC of a Server.
 // Models come from directories, or are Go values: NewModel, NewTransformer and NewExplainer make what Server.Add takes of them, and anything
 // that satisfies engine.Model is taken as it is.
 //
@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
 	"github.com/kserve-go/kserve-go/pkg/data/httpserver"
@@ -71,7 +70,7 @@ func New(opts Options) *Server {
 		health:  health.NewServer(),
 	}
 	s.lasting, s.drained = context.WithCancel(context.Background())
-	s.messages = newMessages(opts.MaxBodies)
+	s.messages = newMessages(opts.MaxBodies, opts.MaxGRPCReceive)
 	s.bodies.MaxBytes, s.bodies.MaxHeld, s.bodies.Stall = opts.MaxBody, opts.MaxBodies, opts.BodyStall
 	s.scopes.New = func() any { return &scope{} }
 	s.models = repository.New(repository.Options{
@@ -282,9 +281,7 @@ func (s *Server) followModel(ctx context.Context, dir string) error {
 // Listen opens the ports, for a caller that wants to know the addresses before Run.
 func (s *Server) Listen(ctx context.Context) error {
 	if s.server == nil {
-		grpcServer := grpc.NewServer(append(s.GRPCOptions(), grpc.Creds(&doorman{s}))...)
-		s.RegisterGRPC(grpcServer)
-		s.server = httpserver.New(s.opts.Server, s.Handler(), grpcServer, s.log)
+		s.server = httpserver.New(s.opts.Server, s.Handler(), s.GRPC(), s.log)
 		s.server.OnDrain(s.Drain)
 	}
 	return s.server.Listen(ctx)
