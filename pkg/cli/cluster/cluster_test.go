@@ -288,6 +288,17 @@ func TestImagesAreFoundByTheirFolders(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "sha256:webhook", digest)
 
+	mine := `{"manifests":[{"digest":"sha256:mine","annotations":{"org.opencontainers.image.ref.name":"kserve-go/mine:dev"}}]}`
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "mine"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine", "index.json"), []byte(mine), 0o600))
+	images, err = layouts(dir)
+	require.NoError(t, err)
+	for _, ref := range []string{"kserve-go/mine:latest", "kserve-go/mine:dev"} {
+		digest, ok := digestOf(images, ref)
+		require.True(t, ok, ref)
+		require.Equal(t, "sha256:mine", digest)
+	}
+
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "webhook")))
 	_, err = layouts(dir)
 	require.ErrorContains(t, err, "has no image layout of webhook")

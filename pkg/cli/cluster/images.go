@@ -68,7 +68,7 @@ func imagesDir(named string) (string, error) {
 		strings.Join(tried, ", "))
 }
 
-// layouts are the images of a folder: each of its folders is an OCI image layout of our own program of that name.
+// layouts are the images of a folder: each of its folders is an OCI image layout, which has the name of the folder, and the one that it says itself.
 func layouts(dir string) ([]loaded, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -80,14 +80,18 @@ func layouts(dir string) ([]loaded, error) {
 			continue
 		}
 		layout := filepath.Join(dir, e.Name())
-		digest, err := layoutDigest(layout)
+		digest, itself, err := layoutDigest(layout)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, loaded{Ref: imagePrefix + "/" + e.Name() + ":" + imageTag, Digest: digest, dir: layout})
+		ref := imagePrefix + "/" + e.Name() + ":" + imageTag
+		found = append(found, loaded{Ref: ref, Digest: digest, dir: layout})
+		if itself != "" && itself != ref {
+			found = append(found, loaded{Ref: itself, Digest: digest, dir: layout})
+		}
 	}
 	for _, name := range needed() {
 		if !slices.ContainsFunc(found, func(l loaded) bool { return filepath.Base(l.dir) == name }) {
@@ -97,24 +101,29 @@ func layouts(dir string) ([]loaded, error) {
 	return found, nil
 }
 
-// layoutDigest names the content of a layout.
-func layoutDigest(dir string) (string, error) {
+// layoutDigest names the content of a layout, and says which name the layout gives it; empty where it gives none.
+func layoutDigest(dir string) (digest, name string, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	if err != nil {
-		return "", fmt.Errorf("read image layout: %w", err)
+		return "", "", fmt.Errorf("read image layout: %w", err)
 	}
 	var index struct {
 		Manifests []struct {
-			Digest string `json:"digest"`
+			Digest      string            `json:"digest"`
+			Annotations map[string]string `json:"annotations"`
 		} `json:"manifests"`
 	}
 	if err := json.Unmarshal(raw, &index); err != nil {
-		return "", fmt.Errorf("read image layout %s: %w", dir, err)
+		return "", "", fmt.Errorf("read image layout %s: %w", dir, err)
 	}
 	if len(index.Manifests) == 0 || index.Manifests[0].Digest == "" {
-		return "", fmt.Errorf("image layout %s holds no image", dir)
+		return "", "", fmt.Errorf("image layout %s holds no image", dir)
 	}
-	return index.Manifests[0].Digest, nil
+	first := index.Manifests[0]
+	if name = first.Annotations["org.opencontainers.image.ref.name"]; !strings.Contains(name, "/") {
+		name = "" // a tag only, as some tools write it
+	}
+	return first.Digest, name, nil
 }
 
 // loadAll makes the images those of the cluster.
