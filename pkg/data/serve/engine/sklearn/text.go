@@ -148,11 +148,14 @@ func (v *vectorizer) run(c *call, _ string, x *table) (*table, error) {
 			return nil, protocol.Errorf(protocol.Invalid, "%s: row %d is not UTF-8 text", v.class, i)
 		}
 		row := y.row(i)
-		n := 0
+		work := 0
 		v.terms(text, func(term []byte) bool {
 			v.count(row, term)
-			n++
-			return n%termsAtOnce != 0 || c.ctx.Err() == nil
+			if work += 1 + len(term)/termBytes; work < termsAtOnce {
+				return true
+			}
+			work = 0
+			return c.ctx.Err() == nil
 		})
 	}
 	if v.weights != nil {
@@ -169,8 +172,11 @@ func numbersOf(x *table) string {
 	return ""
 }
 
-// termsAtOnce is how many terms are counted before the caller's patience is looked at.
-const termsAtOnce = 1 << 14
+// termsAtOnce is how many terms are counted before the caller's patience is looked at; of a long one, each termBytes are one more.
+const (
+	termsAtOnce = 1 << 14
+	termBytes   = 64
+)
 
 func (v *vectorizer) count(row []float64, term []byte) {
 	add := 1.0

@@ -138,54 +138,74 @@ func (a *attrs) stopWords() map[string]struct{} {
 	return stop
 }
 
-// terms calls yield with each term of a text, which is good until the next, as long as yield wants more.
+// terms calls yield with each term of a text, which is good until the next, as long as yield wants more. The terms come in any order: they are
+// counted. What is kept of a text besides its small letters is a term: taken apart, or its accents taken away, it may be many times as large.
 func (n *analyzer) terms(text string, yield func(term []byte) bool) {
-	text = n.prepare(text)
-	switch n.kind {
+	if n.lower {
+		text = lower(text)
+	}
+	var letter func(r rune) bool
+	var flush func() bool
+	switch w := (window{low: n.low, high: n.high, yield: yield}); n.kind {
 	case words:
-		n.wordTerms(text, yield)
+		w.between = " "
+		t := wordTerms{window: w, analyzer: n}
+		letter, flush = t.letter, t.end
 	case letters:
-		runes := []rune(joinSpaces(text))
-		for size := n.low; size <= min(n.high, len(runes)); size++ {
-			if !eachRun(runes, size, yield) {
-				return
-			}
-		}
+		t := letterTerms{window: w}
+		letter, flush = t.letter, t.end
 	case lettersOfWords:
-		for _, word := range strings.FieldsFunc(text, isSpace) {
-			runes := []rune(" " + word + " ")
-			for size := n.low; size <= n.high; size++ {
-				if !eachRun(runes, min(size, len(runes)), yield) {
-					return
-				}
-				if size >= len(runes) { // a short word counts once
-					break
-				}
-			}
-		}
+		t := insideTerms{window: w}
+		letter, flush = t.letter, t.end
+	}
+	if n.each(text, letter) {
+		flush()
 	}
 }
 
-// prepare makes letters small and takes accents away.
-func (n *analyzer) prepare(text string) string {
-	if n.lower {
-		if isASCII(text) {
-			text = strings.ToLower(text)
-		} else {
-			text = cases.Lower(language.Und).String(text)
-		}
+func lower(text string) string {
+	if isASCII(text) {
+		return strings.ToLower(text)
 	}
-	if n.accents == "" || isASCII(text) {
-		return text
-	}
-	var out strings.Builder
-	for _, r := range norm.NFKD.String(text) {
-		if n.accents == "ascii" && r >= utf8.RuneSelf || norm.NFKD.PropertiesString(string(r)).CCC() != 0 {
+	return cases.Lower(language.Und).String(text)
+}
+
+// each calls letter for each of a text, without accents where they are taken away. It is false when letter wanted no more.
+func (n *analyzer) each(text string, letter func(r rune) bool) bool {
+	for i, r := range text {
+		if n.accents == "" || r < utf8.RuneSelf {
+			if !letter(r) {
+				return false
+			}
 			continue
 		}
-		out.WriteRune(r)
+		// One by one: the order of accents, which depends on others, does not matter when they go.
+		for apart := decomposed(text[i:], r); len(apart) > 0; {
+			part, size := utf8.DecodeRune(apart)
+			gone := n.accents == "ascii" && part >= utf8.RuneSelf || norm.NFKD.Properties(apart).CCC() != 0
+			if apart = apart[size:]; !gone && !letter(part) {
+				return false
+			}
+		}
 	}
-	return out.String()
+	return true
+}
+
+// decomposed is r, which text begins with, in its normal form NFKD.
+func decomposed(text string, r rune) []byte {
+	const first, last, leading, vowel, trailing, vowels, trailings = 0xac00, 0xd7a3, 0x1100, 0x1161, 0x11a7, 21, 28
+	if r >= first && r <= last { // syllables of Hangul are in no table (Unicode, 3.12)
+		n := r - first
+		apart := utf8.AppendRune(utf8.AppendRune(nil, leading+n/(vowels*trailings)), vowel+n/trailings%vowels)
+		if n %= trailings; n > 0 {
+			apart = utf8.AppendRune(apart, trailing+n)
+		}
+		return apart
+	}
+	if apart := norm.NFKD.PropertiesString(text).Decomposition(); apart != nil {
+		return apart
+	}
+	return []byte(text[:utf8.RuneLen(r)])
 }
 
 func isASCII(text string) bool {
@@ -197,40 +217,129 @@ func isASCII(text string) bool {
 	return true
 }
 
+// window has the last parts of a text, and yields the terms that end with the last of them.
+type window struct {
+	low, high int // parts of a term
+	parts     [mostTogether][]byte
+	n         int // parts that came
+	between   string
+	term      []byte
+	yield     func(term []byte) bool
+}
+
+// next is the place of the next part.
+func (w *window) next() *[]byte { return &w.parts[w.n%mostTogether] }
+
+// push takes what is in that place. It is false when no more is wanted.
+func (w *window) push() bool {
+	w.n++
+	for size := w.low; size <= min(w.high, w.n); size++ {
+		if !w.last(size) {
+			return false
+		}
+	}
+	return true
+}
+
+// last yields the term of the last parts.
+func (w *window) last(size int) bool {
+	w.term = w.term[:0]
+	for i := w.n - size; i < w.n; i++ {
+		if i > w.n-size {
+			w.term = append(w.term, w.between...)
+		}
+		w.term = append(w.term, w.parts[i%mostTogether]...)
+	}
+	return w.yield(w.term)
+}
+
+// add is push of a letter.
+func (w *window) add(r rune) bool {
+	at := w.next()
+	*at = utf8.AppendRune((*at)[:0], r)
+	return w.push()
+}
+
 // wordTerms are the words of a text that are no stop words, and those that follow each other with a space between.
-func (n *analyzer) wordTerms(text string, yield func(term []byte) bool) {
-	var found []string
-	start, length := -1, 0
-	for i, r := range text + " " {
-		if isWord(r) {
-			if start < 0 {
-				start, length = i, 0
-			}
-			length++
-			continue
-		}
-		if start >= 0 && length >= n.least {
-			if _, stopped := n.stop[text[start:i]]; !stopped {
-				found = append(found, text[start:i])
-			}
-		}
-		start = -1
+type wordTerms struct {
+	window
+	*analyzer
+	length int // letters of the word that is in its place
+}
+
+func (t *wordTerms) letter(r rune) bool {
+	if !isWord(r) {
+		return t.end()
 	}
-	var term []byte
-	for size := n.low; size <= min(n.high, len(found)); size++ {
-		for i := 0; i+size <= len(found); i++ {
-			term = term[:0]
-			for k, word := range found[i : i+size] {
-				if k > 0 {
-					term = append(term, ' ')
-				}
-				term = append(term, word...)
-			}
-			if !yield(term) {
-				return
-			}
-		}
+	at := t.next()
+	if t.length == 0 {
+		*at = (*at)[:0]
 	}
+	*at = utf8.AppendRune(*at, r)
+	t.length++
+	return true
+}
+
+func (t *wordTerms) end() bool {
+	length := t.length
+	t.length = 0
+	if length == 0 || length < t.least {
+		return true
+	}
+	if _, stopped := t.stop[string(*t.next())]; stopped {
+		return true
+	}
+	return t.push()
+}
+
+// letterTerms are the runs of letters of a text, in which each run of several spaces is one blank.
+type letterTerms struct {
+	window
+	spaces int
+	space  rune // the last
+}
+
+func (t *letterTerms) letter(r rune) bool {
+	if isSpace(r) {
+		t.spaces++
+		t.space = r
+		return true
+	}
+	return t.end() && t.add(r)
+}
+
+func (t *letterTerms) end() bool {
+	spaces := t.spaces
+	t.spaces = 0
+	switch spaces {
+	case 0:
+		return true
+	case 1:
+		return t.add(t.space)
+	default:
+		return t.add(' ')
+	}
+}
+
+// insideTerms are the runs of letters inside words, which have a blank before and behind them. A word that is too short counts once.
+type insideTerms struct {
+	window
+}
+
+func (t *insideTerms) letter(r rune) bool {
+	if isSpace(r) {
+		return t.end()
+	}
+	return (t.n > 0 || t.add(' ')) && t.add(r)
+}
+
+func (t *insideTerms) end() bool {
+	if t.n == 0 {
+		return true
+	}
+	more := t.add(' ') && (t.n >= t.low || t.last(t.n))
+	t.n = 0
+	return more
 }
 
 // isWord tells the characters that Python's \w matches.
@@ -238,45 +347,3 @@ func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsN
 
 // isSpace tells the characters that are white space to Python.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
-
-// joinSpaces makes each run of several spaces one blank.
-func joinSpaces(text string) string {
-	var out strings.Builder
-	spaces, last := 0, rune(0)
-	flush := func() {
-		switch spaces {
-		case 0:
-		case 1:
-			out.WriteRune(last)
-		default:
-			out.WriteByte(' ')
-		}
-		spaces = 0
-	}
-	for _, r := range text {
-		if isSpace(r) {
-			spaces++
-			last = r
-			continue
-		}
-		flush()
-		out.WriteRune(r)
-	}
-	flush()
-	return out.String()
-}
-
-// eachRun yields every run of size letters; false when yield wants no more.
-func eachRun(runes []rune, size int, yield func(term []byte) bool) bool {
-	var term []byte
-	for i := 0; i+size <= len(runes); i++ {
-		term = term[:0]
-		for _, r := range runes[i : i+size] {
-			term = utf8.AppendRune(term, r)
-		}
-		if !yield(term) {
-			return false
-		}
-	}
-	return true
-}

@@ -7,8 +7,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/kserve-go/kserve-go/pkg/data/pickle"
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
@@ -45,8 +48,54 @@ func TestTerms(t *testing.T) {
 				got = append(got, string(term))
 				return true
 			})
-			require.Equal(t, c.want, got)
+			require.ElementsMatch(t, c.want, got)
 		})
+	}
+}
+
+func TestEveryLetterTakenApart(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if text := string(r); utf8.ValidRune(r) && string(decomposed(text, r)) != norm.NFKD.String(text) {
+			t.Fatalf("%U: %q, expected %q", r, decomposed(text, r), norm.NFKD.String(text))
+		}
+	}
+}
+
+// A letter may be eighteen without its accents, and a text has as many words as it has pairs of letters: what is kept does not grow with that.
+func TestATextTakesNoMoreMemoryThanItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		analyzer
+		piece string
+		terms int
+	}{
+		"letters that are whole sentences": {analyzer{kind: letters, low: 1, high: 2, accents: "unicode", lower: true}, "ﷺ", 20},
+		"inside one word":                  {analyzer{kind: lettersOfWords, low: 3, high: 3, accents: "unicode"}, "ﷺ", 10},
+		"words of a letter":                {analyzer{least: 1, low: 1, high: 2}, "a ", 1},
+		"one word":                         {analyzer{least: 1, low: 1, high: 2, accents: "unicode"}, "ﬁ", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Repeat(c.piece, 1<<18)
+			terms := 0
+			took := testing.Benchmark(func(b *testing.B) {
+				b.Helper()
+				for b.Loop() {
+					terms = 0
+					c.analyzer.terms(text, func([]byte) bool { terms++; return true })
+				}
+			})
+			require.GreaterOrEqual(t, terms, c.terms<<18)
+			require.Less(t, took.AllocedBytesPerOp(), int64(6*len(text)))
+		})
+	}
+}
+
+func BenchmarkWords(b *testing.B) {
+	a := analyzer{least: 2, low: 1, high: 2, lower: true}
+	text := strings.Repeat("The quick brown fox, and the lazy dog: ", 100)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		a.terms(text, func([]byte) bool { return true })
 	}
 }
 
