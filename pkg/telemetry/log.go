@@ -8,11 +8,13 @@
 package telemetry
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -94,8 +96,30 @@ func newLogger(o LogOptions, file *os.File, to zapcore.WriteSyncer) (*zap.Logger
 		o.level.SetLevel(level)
 		enabled = o.level
 	}
-	core := zapcore.NewCore(encoder, to, enabled)
+	core := zapcore.NewCore(encoder, harmless{to}, enabled)
 	return zap.New(core, zap.AddStacktrace(zapcore.DPanicLevel)), nil
+}
+
+// harmless escapes the control characters that zap's encoders leave in clients' texts, DEL and U+0080 to U+009F: some terminals obey them.
+type harmless struct{ zapcore.WriteSyncer }
+
+// Write implements zapcore.WriteSyncer.
+func (w harmless) Write(line []byte) (int, error) {
+	if bytes.IndexByte(line, 0x7f) < 0 && bytes.IndexByte(line, 0xc2) < 0 {
+		return w.WriteSyncer.Write(line)
+	}
+	plain := make([]byte, 0, len(line)+64)
+	for _, r := range string(line) {
+		if r >= 0x7f && r <= 0x9f {
+			plain = fmt.Appendf(plain, `\u%04x`, r)
+		} else {
+			plain = utf8.AppendRune(plain, r)
+		}
+	}
+	if _, err := w.WriteSyncer.Write(plain); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 func parseLevel(name string) (zapcore.Level, error) {

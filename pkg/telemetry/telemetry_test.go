@@ -9,10 +9,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
 )
@@ -49,6 +52,28 @@ func TestABufferedLogIsWholeWhenItIsStopped(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, 1000, bytes.Count(data, []byte("\n")))
+}
+
+// Whatever a client sends is a value of one line, and no terminal obeys it.
+func TestNoTextLeavesItsLine(t *testing.T) {
+	for _, format := range []string{"json", "console"} {
+		path := filepath.Join(t.TempDir(), format)
+		file, err := os.Create(path)
+		require.NoError(t, err)
+		log, err := telemetry.NewLogger(telemetry.LogOptions{Format: format}, file)
+		require.NoError(t, err)
+		const text = "a\nb\r\"},{\x00\x1b[2J\u009b2J\x7f\u0085\u00a0é\xff\u2028"
+		log.Info("request", zap.String("path", text))
+		require.NoError(t, file.Close())
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, 1, bytes.Count(data, []byte("\n")), "%q", data)
+		at := bytes.IndexByte(data, '{')
+		var line map[string]any
+		require.NoError(t, json.Unmarshal(data[at:], &line), "%q", data)
+		require.Equal(t, strings.ToValidUTF8(text, "\ufffd"), line["path"])
+		require.Less(t, bytes.IndexFunc(bytes.TrimSpace(data[at:]), unicode.IsControl), 0, "%q", data)
+	}
 }
 
 func TestLogOptionsAreChecked(t *testing.T) {

@@ -6,6 +6,7 @@ package serve
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -25,6 +26,11 @@ const (
 	attrProtocol = "kserve.protocol"
 	attrRows     = "kserve.rows"
 )
+
+// told is an attribute of a span. A client's text may be any bytes; one that is not UTF-8 would cost a collector all spans that are sent with it.
+func told(key, value string) attribute.KeyValue { return attribute.String(key, valid(value)) }
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
 
 // pattern is the path of a route that has spans, without the names in it; empty for the routes that only report.
 func (r route) pattern() string {
@@ -54,8 +60,8 @@ func (s *Server) traceHTTP(r *http.Request, t target, began time.Time) (*http.Re
 	ctx, span := s.opts.Tracer.Start(ctx, r.Method+" "+pattern, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began))
 	if span.IsRecording() {
 		span.SetAttributes(
-			attribute.String("http.request.method", r.Method), attribute.String("http.route", pattern), attribute.String("url.path", r.URL.Path),
-			attribute.String("client.address", r.RemoteAddr), attribute.String(attrProtocol, t.route.wire().String()),
+			told("http.request.method", r.Method), told("http.route", pattern), told("url.path", r.URL.Path),
+			told("client.address", r.RemoteAddr), told(attrProtocol, t.route.wire().String()),
 		)
 		if r.ContentLength > 0 {
 			span.SetAttributes(attribute.Int64("http.request.body.size", r.ContentLength))
@@ -101,10 +107,10 @@ func (c calls) Keys() []string {
 func (s *Server) traceCall(ctx context.Context, method string, began time.Time) (context.Context, trace.Span) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	ctx = propagation.TraceContext{}.Extract(ctx, calls(md))
-	ctx, span := s.opts.Tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began))
+	ctx, span := s.opts.Tracer.Start(ctx, valid(method), trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began))
 	if span.IsRecording() {
-		span.SetAttributes(attribute.String("rpc.system", "grpc"), attribute.String("rpc.method", method),
-			attribute.String(attrProtocol, wireGRPC.String()))
+		span.SetAttributes(told("rpc.system", "grpc"), told("rpc.method", method),
+			told(attrProtocol, wireGRPC.String()))
 	}
 	return ctx, span
 }
@@ -113,7 +119,7 @@ func endCall(span trace.Span, code int, err error) {
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("rpc.grpc.status_code", code))
 		if err != nil {
-			span.SetStatus(codes.Error, err.Error())
+			span.SetStatus(codes.Error, valid(err.Error()))
 		}
 	}
 	span.End()
@@ -134,7 +140,7 @@ func (s *Server) traceSteps(ctx context.Context, m *repository.Loaded, t *timing
 	if t.span == nil {
 		return
 	}
-	t.span.SetAttributes(attribute.String(attrModel, m.Name), attribute.String(attrVersion, m.Version))
+	t.span.SetAttributes(told(attrModel, m.Name), told(attrVersion, m.Version))
 	ctx = trace.ContextWithSpan(ctx, t.span)
 	step := func(name string, from, to time.Time, attrs ...attribute.KeyValue) trace.Span {
 		_, span := s.opts.Tracer.Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attrs...))
@@ -144,16 +150,16 @@ func (s *Server) traceSteps(ctx context.Context, m *repository.Loaded, t *timing
 	if t.entered.IsZero() {
 		// It never came to the prediction.
 		queue := step("queue", t.decoded, time.Now())
-		queue.SetStatus(codes.Error, err.Error())
+		queue.SetStatus(codes.Error, valid(err.Error()))
 		queue.End()
 		return
 	}
 	if t.entered.After(t.decoded) {
 		step("queue", t.decoded, t.entered).End()
 	}
-	predict := step("predict", t.entered, t.predicted, attribute.String(attrModel, m.Name), attribute.Int(attrRows, t.rows))
+	predict := step("predict", t.entered, t.predicted, told(attrModel, m.Name), attribute.Int(attrRows, t.rows))
 	if err != nil {
-		predict.SetStatus(codes.Error, err.Error())
+		predict.SetStatus(codes.Error, valid(err.Error()))
 	}
 	predict.End()
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/data/serve"
 	"github.com/kserve-go/kserve-go/pkg/telemetry"
 	"github.com/kserve-go/kserve-go/pkg/telemetry/tracing"
+	"github.com/kserve-go/kserve-go/pkg/testkit/frames"
 )
 
 const (
@@ -173,6 +175,52 @@ func TestTheAccessLogHasALineForEachRequest(t *testing.T) {
 	require.Equal(t, "gRPC", line["protocol"])
 	require.Equal(t, "/inference.GRPCInferenceService/ModelInfer", line["method"])
 	require.Equal(t, "NotFound", line["status"])
+}
+
+// Headers of traces and names may be anything: the request is answered as without them, and no span has a text that a collector would refuse
+// together with all spans beside it.
+func TestTracesBearWhatClientsSend(t *testing.T) {
+	spans, tracer := recorder(t)
+	p := run(t, serve.Options{Models: []serve.Model{{Name: "m", Model: &sum{word: "sum"}}}, Tracer: tracer})
+	require.Eventually(t, p.Ready, waitFor, tick)
+	client := grpcClient(t, p.GRPCAddr().String())
+	long := strings.Repeat("k=v,", 4000)
+	for _, h := range [][2]string{
+		{"traceparent", "00-" + strings.Repeat("0", 32) + "-" + callersSpan + "-01"}, {"traceparent", "ff" + traceparent[2:]}, {"traceparent", traceparent + "-more"},
+		{"traceparent", strings.Repeat("-", 4000)}, {"traceparent", "\xff\xfe"}, {"tracestate", long}, {"tracestate", "a=\x80,b=\xff"}, {"tracestate", ",=,=,"},
+		{"baggage", long}, {"baggage", "a=%ff;%ff"}, {"x-b3-traceid", "\xff"}, {"x-request-id", strings.Repeat("\xff", 4000)}, {"user-agent", "\x80\"\t"},
+	} {
+		headers := []string{h[0], h[1], "Content-Type", "application/json"}
+		if h[0] != "traceparent" {
+			headers = append(headers, "Traceparent", traceparent)
+		}
+		for path, status := range map[string]int{"/v1/models/m:predict": 200, "/v1/models/%ff%fe:predict": 404, "/v1/models/%0a%00:explain": 404, "/v2/repository/models/%ff/load": 503} {
+			resp, text := do(t, http.MethodPost, p.url+path, v1Body, headers...)
+			require.Equal(t, status, resp.StatusCode, "%q: %s %s", h, path, text)
+		}
+		if strings.HasPrefix(h[1], "\xff") || strings.HasPrefix(h[1], "\x80") || strings.Contains(h[1], "\x80") {
+			continue // no client of gRPC sends these
+		}
+		_, err := client.ModelInfer(metadata.AppendToOutgoingContext(t.Context(), h[0], h[1]), inferRequest("m"))
+		require.NoError(t, err, "%q", h)
+	}
+	c := frames.Dial(t, p.GRPCAddr().String())
+	require.NoError(t, c.Send(frames.Headers, frames.EndHeaders|frames.EndStream, 1, frames.Call("/inference.GRPCInferenceService/\xff")))
+	for f := (frames.Frame{}); f.Kind != frames.Headers; {
+		var err error
+		f, err = c.Next()
+		require.NoError(t, err)
+	}
+	valid := func(text string) { require.True(t, utf8.ValidString(text), "%q", text) }
+	require.Eventually(t, func() bool { return len(spans.GetSpans()) > 13*4 }, waitFor, tick)
+	for _, s := range spans.GetSpans() {
+		valid(s.Name)
+		valid(s.Status.Description)
+		valid(s.SpanContext.TraceState().String())
+		for _, a := range s.Attributes {
+			valid(a.Value.Emit())
+		}
+	}
 }
 
 func TestRequestsAreCountedByModelAndNamesThatClientsMakeUpAreNot(t *testing.T) {
