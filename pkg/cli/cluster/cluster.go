@@ -65,7 +65,7 @@ func (t *Target) running() (*record.Place, *record.Record, error) {
 	}
 	r, err := p.Running()
 	if errors.Is(err, record.ErrNotRunning) {
-		return p, nil, exit.Errorf(exit.Unreachable, "%w", err)
+		return p, nil, exit.Errorf(exit.Unreachable, "%w%s", err, p.Others("--name"))
 	}
 	return p, r, err
 }
@@ -168,11 +168,12 @@ func down(ctx context.Context, t *Target, discard bool, streams output.Streams) 
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("no cluster %q runs", p.Name)
+	what := fmt.Sprintf("no cluster %q runs%s", p.Name, p.Others("--name"))
 	if pid != 0 {
 		what = fmt.Sprintf("cluster %q is down", p.Name)
 	}
 	if pid != 0 || p.Killed() {
+		fmt.Fprintf(streams.Err, "stopping cluster %q and its pods…\n", p.Name)
 		if err := t.call(ctx, streams, "down"); err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/control/settings"
+	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
 )
 
 // kserve runs `kserve local` with its streams kept.
@@ -65,6 +66,17 @@ func TestWithoutAClusterEachCommandSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, errNoLog)
 	_, _, err = kserve(t, "status", "--name=A B")
 	require.Equal(t, exit.Usage, exit.Code(err))
+}
+
+func TestOtherClustersThatRunAreNamed(t *testing.T) {
+	state := t.TempDir()
+	fakeapi.New(t).AsLocal(state, "cc", "")
+	_, _, err := kserve(t, "status", "--state="+state)
+	require.Equal(t, exit.Unreachable, exit.Code(err))
+	require.ErrorContains(t, err, "of local clusters there runs cc: --name cc")
+	_, stderr, err := kserve(t, "down", "--name=nosuch", "--state="+state)
+	require.NoError(t, err)
+	require.Equal(t, "no cluster \"nosuch\" runs; of local clusters there runs cc: --name cc\n", stderr)
 }
 
 func TestDiscardThrowsAwayWhatAStoppedClusterLeft(t *testing.T) {

@@ -407,7 +407,7 @@ func (i *installer) explain(ctx context.Context, err error, stages []*stage) err
 			continue // as above
 		}
 		for _, w := range warnings {
-			text += "\n  " + w
+			text += "\n  " + w.String()
 		}
 	}
 	if text != "" {

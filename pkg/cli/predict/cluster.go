@@ -31,31 +31,63 @@ import (
 	"github.com/kserve-go/kserve-go/pkg/cli/status"
 )
 
-// orLocal turns to the local cluster of a person who named neither a server nor a cluster, when nothing listens where a server would.
-func (o *Options) orLocal(ctx context.Context) {
+// orLocal turns to the local cluster of a person who named neither a server nor a cluster, when nothing listens where a server would. It says
+// which of the two is asked where it could be either.
+func (o *Options) orLocal(ctx context.Context, stderr io.Writer) {
 	if o.Cluster.Asked() || o.urlGiven || o.addressGiven {
 		return
-	}
-	address := o.GRPCAddr
-	if o.Protocol != GRPC {
-		base, err := url.Parse(o.URL)
-		if err != nil {
-			return // whoever sends says so
-		}
-		address = base.Host
 	}
 	p, err := local.At("", local.DefaultName)
 	if err != nil {
 		return
 	}
-	if _, err := p.Running(); err != nil {
+	if _, err = p.Running(); err != nil {
 		return
 	}
-	if c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address); err == nil {
-		_ = c.Close() // a look only
+	address, paint := o.server(), output.NewPaint(stderr)
+	if listens(ctx, address) {
+		fmt.Fprintln(stderr, paint.Dim(fmt.Sprintf("asking the server at %s; -n NAMESPACE asks the local cluster %q", address, p.Name)))
 		return
 	}
+	fmt.Fprintln(stderr, paint.Dim(fmt.Sprintf("asking the local cluster %q, for nothing listens at %s", p.Name, address)))
 	o.Cluster.Name = local.DefaultName
+}
+
+// server is the host and port of the server that is asked where no cluster is.
+func (o *Options) server() string {
+	if o.Protocol == GRPC {
+		return o.GRPCAddr
+	}
+	base, err := url.Parse(o.URL)
+	if err != nil {
+		return o.URL // whoever sends says so
+	}
+	return base.Host
+}
+
+// listens says whether anybody takes connections at an address.
+func listens(ctx context.Context, address string) bool {
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = c.Close() // a look only
+	}
+	return err == nil
+}
+
+// clusters says which local clusters could be asked instead of a server, empty where none runs.
+func (o *Options) clusters() string {
+	p, err := local.At("", local.DefaultName)
+	if err != nil {
+		return ""
+	}
+	running := p.AllRunning()
+	switch {
+	case len(running) == 0:
+		return ""
+	case slices.Contains(running, p.Name):
+		return fmt.Sprintf("the local cluster %q runs: -n NAMESPACE asks it", p.Name)
+	}
+	return fmt.Sprintf("of local clusters there runs %s: --cluster %s asks it", strings.Join(running, ", "), running[0])
 }
 
 // gateway is where the hosts of a local cluster's services are served; empty when the API server, which the kubeconfig or one of
@@ -88,6 +120,9 @@ type sighting struct {
 func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	kubeconfig, err := o.Cluster.Path()
 	if err != nil {
+		if address := o.server(); !o.urlGiven && !o.addressGiven && listens(ctx, address) {
+			return fmt.Errorf("%w; a server listens at %s, which is asked without -n and --cluster", err, address)
+		}
 		return err
 	}
 	config, namespace, err := live.Config(kubeconfig, o.Cluster.Context)
@@ -110,7 +145,15 @@ func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	var answer apierrors.APIStatus
 	switch {
 	case apierrors.IsNotFound(err):
-		return exit.Errorf(exit.Failed, "the cluster has no %s %s in namespace %s", kind, name, namespace)
+		said, namesake := live.Missing(ctx, client, resource, namespace, name)
+		switch {
+		case namesake == nil || live.URL(namesake) == "":
+		case o.Graph:
+			said += "; without --graph it is asked"
+		default:
+			said += "; --graph asks it"
+		}
+		return exit.Errorf(exit.Failed, "%s", said)
 	case errors.As(err, &answer):
 		return exit.Errorf(exit.Failed, "read %s %s: %w", kind, name, err)
 	case err != nil:
@@ -122,6 +165,7 @@ func (o *Options) find(ctx context.Context, stderr io.Writer) error {
 	}
 	switch {
 	case d.OK():
+	case o.Graph && live.URL(service) == "": // the error says why
 	case o.Graph:
 		fmt.Fprintf(stderr, "InferenceGraph %s/%s is not ready: %s\n", namespace, name, output.Line(cmp.Or(d.Why(), "no reason given")))
 	default:

@@ -4,6 +4,7 @@
 package predict
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
@@ -41,6 +43,7 @@ func cluster(t *testing.T) *fakeapi.Server {
 		`{apiVersion: v1, kind: Pod, metadata: {name: ill-1, namespace: default, labels: {serving.kserve.io/inferenceservice: ill}},
 			status: {containerStatuses: [{name: kserve-container, state: {terminated: {exitCode: 1}}}]}}`,
 		`{apiVersion: serving.kserve.io/v1alpha1, kind: InferenceGraph, metadata: {name: pipe, namespace: team}, status: {url: "http://pipe-team.localhost", conditions: [{type: Ready, status: "True"}]}}`,
+		`{apiVersion: serving.kserve.io/v1alpha1, kind: InferenceGraph, metadata: {name: idle, namespace: team}}`,
 		runtime("http-only", "v1, v2"), runtime("both", "v2, grpc-v2"))
 	api.Log("default/ill-1", "no such key\n")
 	return api
@@ -101,8 +104,11 @@ func TestWhatIsWrongWithAClusterIsSaid(t *testing.T) {
 		code int
 		say  string
 	}{
-		"no such service":       {[]string{"none", "-n", "default", "--kubeconfig", kubeconfig}, exit.Failed, "the cluster has no InferenceService none in namespace default"},
-		"no such graph":         {[]string{"iris", "--graph", "--kubeconfig", kubeconfig}, exit.Failed, "the cluster has no InferenceGraph iris in namespace team"},
+		"no such service":       {[]string{"none", "-n", "default", "--kubeconfig", kubeconfig}, exit.Failed, "namespace default has no InferenceService none; there: both, ill, inside, iris, young"},
+		"no such graph":         {[]string{"iris", "--graph", "--kubeconfig", kubeconfig}, exit.Failed, "namespace team has no InferenceGraph iris, but an InferenceService of that name, which is ready; without --graph it is asked"},
+		"a graph, no service":   {[]string{"pipe", "-n", "team", "--kubeconfig", kubeconfig}, exit.Failed, "but an InferenceGraph of that name, which is ready; --graph asks it"},
+		"another namespace":     {[]string{"both", "-n", "team", "--kubeconfig", kubeconfig}, exit.Failed, "namespace team has no InferenceService both; there is one in default (-n default)"},
+		"a graph not served":    {[]string{"idle", "--graph", "-n", "team", "--kubeconfig", kubeconfig}, exit.Failed, "InferenceGraph team/idle has no URL yet: InferenceGraphs are not served in a cluster by this version"},
 		"no URL yet":            {[]string{"young", "-n", "default", "--kubeconfig", kubeconfig}, exit.Failed, "InferenceService default/young has no URL yet: R: waiting for a pod"},
 		"no kubeconfig":         {[]string{"iris", "--kubeconfig", "/nonexistent"}, exit.Usage, "/nonexistent"},
 		"no local cluster":      {[]string{"iris", "-n", "default"}, exit.Unreachable, "kserve local up"},
@@ -145,6 +151,52 @@ func TestTheLocalClusterIsAskedWhenNoServerListens(t *testing.T) {
 	o.URL = serverURL
 	require.NoError(t, Run(t.Context(), o, streams))
 	require.Equal(t, "/v1/models/iris:predict", server.path, "a server that listens comes first")
+}
+
+func TestWhatRunsIsNamed(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", "")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			_, _ = io.WriteString(w, `{"models":["iris","wine"]}`)
+			return
+		}
+		http.Error(w, `{"error":"no such model"}`, http.StatusNotFound)
+	}))
+	defer server.Close()
+	ask := func(o Options) (said string, err error) {
+		var stderr bytes.Buffer
+		o.Model, o.GRPCAddr, o.Data, o.Timeout, o.Output = "mien", "127.0.0.1:1", row1, time.Minute, "table"
+		err = Run(t.Context(), o, output.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr})
+		return stderr.String(), err
+	}
+	inNamespace := Options{URL: server.URL, Cluster: live.Where{Namespace: "other"}}
+	_, err := ask(inNamespace)
+	require.Equal(t, exit.Unreachable, exit.Code(err))
+	require.ErrorContains(t, err, "a server listens at "+strings.TrimPrefix(server.URL, "http://")+", which is asked without -n and --cluster")
+
+	clusters := filepath.Join(state, "kserve", "clusters")
+	cluster(t).AsLocal(clusters, "cc", "http://127.0.0.1:1")
+	_, err = ask(Options{URL: "http://127.0.0.1:1"})
+	require.Equal(t, exit.Unreachable, exit.Code(err))
+	require.ErrorContains(t, err, "kserve run -f FILE; of local clusters there runs cc: --cluster cc asks it")
+	_, err = ask(inNamespace)
+	require.ErrorContains(t, err, "of local clusters there runs cc: --cluster cc")
+	said, err := ask(Options{URL: server.URL})
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, said, " serves iris, wine\n")
+	require.Contains(t, said, "--cluster cc asks it")
+
+	cluster(t).AsLocal(clusters, "default", "http://127.0.0.1:1")
+	said, err = ask(Options{URL: server.URL})
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, said, "asking the server at "+strings.TrimPrefix(server.URL, "http://")+`; -n NAMESPACE asks the local cluster "default"`)
+	require.Contains(t, said, `the local cluster "default" runs: -n NAMESPACE asks it`)
+	said, err = ask(Options{URL: "http://127.0.0.1:1"})
+	require.ErrorContains(t, err, "namespace team has no InferenceService mien")
+	require.Contains(t, said, `asking the local cluster "default", for nothing listens at 127.0.0.1:1`)
 }
 
 func TestAFailureOfAServiceThatWasReadyIsExplained(t *testing.T) {

@@ -138,7 +138,7 @@ func Run(ctx context.Context, o Options, streams output.Streams) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	o.orLocal(ctx)
+	o.orLocal(ctx, streams.Err)
 	if o.Cluster.Asked() {
 		if err := o.find(ctx, streams.Err); err != nil {
 			return err
@@ -172,13 +172,54 @@ func (o *Options) send(ctx context.Context, body *requestBody, streams output.St
 	if answer.failed {
 		o.explain(ctx, streams.Err)
 	}
-	if answer.notFound && !o.Graph && !o.Cluster.Asked() {
-		fmt.Fprintf(streams.Err, "if %s is an InferenceGraph that kserve run serves, it is at /serving/<namespace>/<name>: kserve predict --graph %s\n", o.Model, o.Model)
+	if answer.notFound && !o.Cluster.Asked() {
+		o.elsewhere(ctx, streams.Err)
 	}
 	if answer.failed {
 		return exit.Silent(exit.Failed)
 	}
 	return nil
+}
+
+// elsewhere says, of a model that a server does not have, what the server has and where else it may be.
+func (o *Options) elsewhere(ctx context.Context, stderr io.Writer) {
+	if served := o.served(ctx); len(served) > 0 {
+		fmt.Fprintf(stderr, "%s serves %s\n", o.server(), output.Line(output.Clip(strings.Join(served, ", "), widthOfNames)))
+	}
+	if !o.Graph {
+		fmt.Fprintf(stderr, "if %s is an InferenceGraph that kserve run serves, it is at /serving/<namespace>/<name>: kserve predict --graph %s\n", o.Model, o.Model)
+	}
+	if clusters := o.clusters(); clusters != "" {
+		fmt.Fprintln(stderr, clusters)
+	}
+}
+
+const (
+	widthOfNames = 400
+	maxNames     = 1 << 20 // of a server's list of models
+)
+
+// served are the names of the models of a server that has the route of V1 which lists them; of others none is known.
+func (o *Options) served(ctx context.Context) []string {
+	if o.Protocol == GRPC || o.Host != "" {
+		return nil
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(o.URL, "/")+"/v1/models", http.NoBody)
+	if err != nil {
+		return nil
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil
+	}
+	defer response.Body.Close()
+	var list struct {
+		Models []string `json:"models"`
+	}
+	if json.NewDecoder(io.LimitReader(response.Body, maxNames)).Decode(&list) != nil {
+		return nil
+	}
+	return list.Models
 }
 
 // validate refuses flags that can reach no server.
@@ -366,7 +407,11 @@ func (o *Options) unreachable(ctx context.Context, address string, err error) er
 	if o.Cluster.Asked() {
 		return exit.Errorf(exit.Unreachable, "reach %s: %w; --url (for grpc --grpc-address) names another way into the cluster", address, err)
 	}
-	return exit.Errorf(exit.Unreachable, "reach %s: %w; start a server with: kserve run -f FILE", address, err)
+	advice := "start a server with: kserve run -f FILE"
+	if clusters := o.clusters(); clusters != "" {
+		advice += "; " + clusters
+	}
+	return exit.Errorf(exit.Unreachable, "reach %s: %w; %s", address, err, advice)
 }
 
 // asJSON keeps a body that is JSON and turns any other into a JSON text.

@@ -31,7 +31,7 @@ type Service struct {
 	Status *servingv1beta1.InferenceServiceStatus `json:"status"`
 	Pods   []Pod                                  `json:"pods"`
 	// Warnings are events, the newest first.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []live.Warning `json:"warnings,omitempty"`
 	// Hidden says what is not shown, and why.
 	Hidden []string `json:"hidden,omitempty"`
 
@@ -86,7 +86,7 @@ func Look(ctx context.Context, config *rest.Config, namespace, name string, line
 func (a *asking) service(ctx context.Context) (*Service, error) {
 	u, err := a.client.Resource(live.InferenceServices()).Namespace(a.namespace).Get(ctx, a.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, a.unreachable(err)
+		return nil, a.unreachable(ctx, err)
 	}
 	s := &Service{
 		Namespace: u.GetNamespace(), Name: u.GetName(), Diagnosis: live.Diagnose(u), Status: &servingv1beta1.InferenceServiceStatus{}, Pods: []Pod{}, now: time.Now(),
@@ -99,7 +99,7 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 	}
 	pods, err := live.PodsOf(ctx, a.client, a.namespace, serving.LabelInferenceService+"="+a.Name)
 	if err = s.hides(err); err != nil {
-		return nil, a.unreachable(err)
+		return nil, a.unreachable(ctx, err)
 	}
 	logs := 0
 	for _, p := range pods {
@@ -120,7 +120,7 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 		}
 		s.Warnings, err = live.WarningsAbout(ctx, a.client, a.namespace, about, shownWarnings)
 		if err = s.hides(err); err != nil {
-			return nil, a.unreachable(err)
+			return nil, a.unreachable(ctx, err)
 		}
 	}
 	return s, nil
@@ -156,7 +156,7 @@ func (a *asking) list(ctx context.Context) (Lines, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, a.unreachable(err)
+		return nil, a.unreachable(ctx, err)
 	}
 	slices.SortFunc(lines, func(x, y Line) int { return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name)) })
 	return lines, nil

@@ -152,11 +152,12 @@ func (a *asking) show(streams output.Streams, s shown) error {
 }
 
 // unreachable gives an error of the API server its exit code and its words.
-func (a *asking) unreachable(err error) error {
+func (a *asking) unreachable(ctx context.Context, err error) error {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsNotFound(err) && a.Name != "":
-		return exit.Errorf(exit.Failed, "namespace %s has no InferenceService %s", a.namespace, a.Name)
+		said, _ := live.Missing(ctx, a.client, live.InferenceServices(), a.namespace, a.Name)
+		return exit.Errorf(exit.Failed, "%s", said)
 	case apierrors.IsNotFound(err):
 		return exit.Errorf(exit.Failed, "the cluster does not know the kind InferenceService: install its CustomResourceDefinition")
 	case errors.As(err, &status):

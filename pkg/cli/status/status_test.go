@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 	"github.com/kserve-go/kserve-go/pkg/testkit/fakeapi"
@@ -67,7 +69,7 @@ func TestOneServiceInOneScreen(t *testing.T) {
 	out, err := call(t, "m", "--kubeconfig", kubeconfig)
 	require.Equal(t, exit.Failed, exit.Code(err))
 	require.Empty(t, exit.Message(err), "all is said")
-	golden.File(t, "testdata/failing.txt", []byte(out))
+	golden.File(t, "testdata/failing.txt", regexp.MustCompile(`(?m)^  \d+d `).ReplaceAll([]byte(out), []byte("  AGE ")))
 
 	out, err = call(t, "m", "--kubeconfig", kubeconfig, "-o", "json")
 	require.Equal(t, exit.Failed, exit.Code(err))
@@ -276,6 +278,58 @@ func TestFollowingOutlivesTheDeathOfTheAPIServer(t *testing.T) {
 			end()
 			require.Empty(t, out, "what has not changed is not printed again")
 		})
+	}
+}
+
+func TestOneSentenceOfAKubeletIsToldOnce(t *testing.T) {
+	const pull = `image "x:dev": no such image here; load it with the command that loads images and look at the list of those that there are`
+	s := &Service{Namespace: "team", Name: "m", Status: &servingv1beta1.InferenceServiceStatus{}}
+	s.Causes = []live.Cause{{Reason: "ImagePullBackOff", Message: `image "x:dev" of container c cannot be pulled: ` + pull + ". The pull is tried again; check the image's name"}}
+	s.Pods = []Pod{
+		{Pod: live.Pod{Name: "m-1", State: `ImagePullBackOff: Back-off pulling image "x:dev": ErrImagePull: ` + pull}},
+		{Pod: live.Pod{Name: "m-2", State: "Unschedulable: no node has room for one more pod"}},
+		{Pod: live.Pod{Name: "m-3", State: "Unschedulable: no node has room for one more pod"}},
+	}
+	s.Warnings = []live.Warning{
+		{About: "Pod m-1", Message: `Failed to pull image "x:dev": ` + pull},
+		{About: "Pod m-1", Message: "Back-off restarting failed container c"},
+		{About: "InferenceService m", Message: "predictor: " + s.Causes[0].Message},
+	}
+	out, err := s.text(output.Paint{})
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(out, "no such image"), out)
+	require.Equal(t, 1, strings.Count(out, "no node has room"), out)
+	for _, line := range []string{`m-1 +no +0 +- +ImagePullBackOff\n`, `m-3 +no +0 +- +Unschedulable\n`, `Pod m-1: Back-off restarting failed container c\n`} {
+		require.Regexp(t, line, out)
+	}
+}
+
+func TestWarningsHaveAgesAndEarlierOnesAreToldApart(t *testing.T) {
+	now := time.Now()
+	s := &Service{Namespace: "team", Name: "m", Status: &servingv1beta1.InferenceServiceStatus{}, now: now}
+	s.Status.Conditions = []serving.Condition{{Type: serving.ConditionReady, Status: "False", LastTransitionTime: metav1.NewTime(now.Add(-10 * time.Minute))}}
+	s.Warnings = []live.Warning{
+		{Time: now.Add(-3 * time.Minute), About: "Pod m-1", Message: "goes on"},
+		{Time: now.Add(-10*time.Minute - time.Second), About: "Pod m-1", Message: "began it"},
+		{Time: now.Add(-30 * time.Minute), About: "Pod m-1", Message: "was settled"},
+	}
+	out, err := s.text(output.Paint{})
+	require.NoError(t, err)
+	require.Regexp(t, `latest warnings\n  3m +Pod m-1: goes on\n  10m +Pod m-1: began it\n\nearlier warnings, from before its readiness changed\n  30m +Pod m-1: was settled\n$`, out)
+}
+
+func TestAGraphOfTheNameIsSeen(t *testing.T) {
+	api := fakeapi.New(t, `{apiVersion: serving.kserve.io/v1alpha1, kind: InferenceGraph, metadata: {name: g, namespace: team}}`,
+		`{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: there, namespace: other}}`,
+		`{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: here, namespace: team}}`)
+	for name, want := range map[string]string{
+		"g":     "namespace team has no InferenceService g, but an InferenceGraph of that name: InferenceGraphs are not served in a cluster by this version",
+		"there": "namespace team has no InferenceService there; there is one in other (-n other)",
+		"none":  "namespace team has no InferenceService none; there: here",
+	} {
+		_, err := call(t, name, "--kubeconfig", api.Kubeconfig())
+		require.Equal(t, exit.Failed, exit.Code(err))
+		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
@@ -59,41 +60,80 @@ func (s *Service) text(paint output.Paint) (string, error) {
 	if err := s.canaries(&b, paint); err != nil {
 		return "", err
 	}
-	s.causes(&b, paint)
-	if err := s.pods(&b, func(Pod) bool { return true }); err != nil {
+	var told told
+	s.causes(&b, paint, &told)
+	if err := s.pods(&b, &told, func(Pod) bool { return true }); err != nil {
 		return "", err
 	}
-	s.words(&b, paint)
+	if err := s.words(&b, paint, &told); err != nil {
+		return "", err
+	}
 	return b.String(), nil
 }
 
 // Brief prints what is wrong and what is known about it: what a command that is about something else has to say about a service.
 func (s *Service) Brief(w io.Writer) error {
 	paint := output.NewPaint(w)
+	var told told
 	s.title(w, paint)
-	s.causes(w, paint)
-	if err := s.pods(w, func(p Pod) bool { return !p.Ready }); err != nil {
+	s.causes(w, paint, &told)
+	if err := s.pods(w, &told, func(p Pod) bool { return !p.Ready }); err != nil {
 		return err
 	}
-	s.words(w, paint)
-	return nil
+	return s.words(w, paint, &told)
 }
 
 // words are what others said: containers, events, and the API server about what is not shown.
-func (s *Service) words(w io.Writer, paint output.Paint) {
+func (s *Service) words(w io.Writer, paint output.Paint, told *told) error {
 	for _, p := range s.Pods {
 		p.log(w, paint)
 	}
-	list := func(title string, all []string) {
-		if len(all) > 0 {
-			fmt.Fprintln(w, "\n"+title)
-		}
-		for _, one := range all {
-			fmt.Fprintln(w, "  "+output.Line(output.Clip(one, widthOfWhy)))
+	if err := s.warnings(w, told); err != nil {
+		return err
+	}
+	if len(s.Hidden) > 0 {
+		fmt.Fprintln(w, "\nnot shown")
+	}
+	for _, one := range s.Hidden {
+		fmt.Fprintln(w, "  "+output.Line(output.Clip(one, widthOfWhy)))
+	}
+	return nil
+}
+
+// lead is how long before a service's readiness changed that which changed it may have happened.
+const lead = time.Minute
+
+// warnings are events with their ages. Those of a time before the service's readiness changed are told apart: what they say may be settled.
+func (s *Service) warnings(w io.Writer, told *told) error {
+	var since time.Time
+	for i := range s.Status.Conditions {
+		if c := &s.Status.Conditions[i]; c.Type == serving.ConditionReady {
+			since = c.LastTransitionTime.Time
 		}
 	}
-	list("latest warnings", s.Warnings)
-	list("not shown", s.Hidden)
+	var latest, past [][]string
+	for _, one := range s.Warnings {
+		row := []string{"  " + cmp.Or(age(s.now, one.Time), "-"), output.Clip(one.String(), widthOfWhy)}
+		switch {
+		case told.before(one.Message):
+		case one.Time.Before(since.Add(-lead)):
+			past = append(past, row)
+		default:
+			latest = append(latest, row)
+		}
+		told.add(one.Message)
+	}
+	list := func(title string, rows [][]string) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		fmt.Fprintln(w, "\n"+title)
+		return output.Rows(w, nil, rows)
+	}
+	if err := list("latest warnings", latest); err != nil {
+		return err
+	}
+	return list("earlier warnings, from before its readiness changed", past)
 }
 
 // title is the service and how it is.
@@ -231,7 +271,7 @@ func canaryWords(w io.Writer, paint output.Paint, c *servingv1beta1.CanaryStatus
 }
 
 // causes are what is wrong, whether it is tried again, what to do: what explains most first.
-func (s *Service) causes(w io.Writer, paint output.Paint) {
+func (s *Service) causes(w io.Writer, paint output.Paint, told *told) {
 	if len(s.Causes) > 0 {
 		fmt.Fprintln(w, "\nwhy")
 	}
@@ -241,6 +281,7 @@ func (s *Service) causes(w io.Writer, paint output.Paint) {
 			text = paint.Bad(reason) + strings.TrimPrefix(text, reason)
 		}
 		fmt.Fprintln(w, "  "+text)
+		told.add(c.String())
 	}
 }
 
@@ -251,11 +292,11 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (s *Service) pods(w io.Writer, shown func(Pod) bool) error {
+func (s *Service) pods(w io.Writer, told *told, shown func(Pod) bool) error {
 	var rows [][]string
 	for _, p := range s.Pods {
 		if shown(p) {
-			rows = append(rows, []string{p.Name, yesNo(p.Ready), strconv.FormatInt(p.Restarts, 10), cmp.Or(p.Node, "-"), output.Clip(p.State, widthOfWhy)})
+			rows = append(rows, []string{p.Name, yesNo(p.Ready), strconv.FormatInt(p.Restarts, 10), cmp.Or(p.Node, "-"), told.state(p.State)})
 		}
 	}
 	if len(rows) == 0 {

@@ -66,14 +66,20 @@ func Diagnose(o *unstructured.Unstructured) Diagnosis {
 	}
 	all := conditions(o)
 	if len(all) == 0 {
-		d.Causes = append(d.Causes, Cause{
-			Message: "no condition yet: the controller has not looked at it; kserve local logs controller, or the log of kserve-controller-manager, tells why",
-		})
+		d.Causes = append(d.Causes, Cause{Message: unseen(o)})
 		return d
 	}
 	d.conditions(all)
 	d.failure(o)
 	return d
+}
+
+// unseen says why an object has no condition.
+func unseen(o *unstructured.Unstructured) string {
+	if o.GetKind() == "InferenceGraph" {
+		return "InferenceGraphs are not served in a cluster by this version, whose controller does not know them; kserve run serves them"
+	}
+	return "no condition yet: the controller has not looked at it; kserve local logs controller, or the log of kserve-controller-manager, tells why"
 }
 
 // conditions takes the causes from the conditions. Each sentence is told once; that a route is missing while a component is not ready is no
@@ -108,7 +114,7 @@ func (d *Diagnosis) failure(o *unstructured.Unstructured) {
 	at := []string{"status", "modelStatus", "lastFailureInfo"}
 	field := func(name string) string { return text(o.Object, append(slices.Clone(at), name)...) }
 	message := field("message")
-	if message == "" || d.told(message) {
+	if message == "" || d.told(message) || d.completes(message) {
 		return
 	}
 	var where []string
@@ -127,7 +133,21 @@ func (d *Diagnosis) failure(o *unstructured.Unstructured) {
 // told says whether a sentence is part of a cause.
 func (d *Diagnosis) told(message string) bool {
 	message = plainly(message)
-	return slices.ContainsFunc(d.Causes, func(c Cause) bool { return strings.Contains(plainly(c.Message), message) })
+	return slices.ContainsFunc(d.Causes, func(c Cause) bool { return strings.Contains(plainly(c.String()), message) })
+}
+
+// completes puts a sentence into the cause that has its beginning: conditions cut what others said before they go on with their advice.
+func (d *Diagnosis) completes(message string) bool {
+	message = plainly(message)
+	for i := range d.Causes {
+		c := &d.Causes[i]
+		begins, advice, cut := strings.Cut(plainly(c.String()), "…")
+		if cut && begins != "" && strings.HasPrefix(message, begins) {
+			c.Message = strings.TrimPrefix(message, c.Reason+": ") + "." + advice
+			return true
+		}
+	}
+	return false
 }
 
 func plainly(text string) string {

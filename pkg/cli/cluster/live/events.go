@@ -29,12 +29,12 @@ type Object struct {
 const maxWarning = 1000
 
 // Warnings are the newest events of a namespace that tell of trouble, the newest first, each sentence once.
-func Warnings(ctx context.Context, client dynamic.Interface, namespace string, most int) ([]string, error) {
+func Warnings(ctx context.Context, client dynamic.Interface, namespace string, most int) ([]Warning, error) {
 	return warnings(ctx, client, namespace, func(Object) bool { return true }, most)
 }
 
 // WarningsAbout are those about some objects. An event that names no UID counts by its name.
-func WarningsAbout(ctx context.Context, client dynamic.Interface, namespace string, objects []Object, most int) ([]string, error) {
+func WarningsAbout(ctx context.Context, client dynamic.Interface, namespace string, objects []Object, most int) ([]Warning, error) {
 	return warnings(ctx, client, namespace, func(about Object) bool {
 		return slices.ContainsFunc(objects, func(o Object) bool {
 			return o.Kind == about.Kind && o.Name == about.Name && (about.UID == "" || o.UID == "" || o.UID == about.UID)
@@ -42,19 +42,26 @@ func WarningsAbout(ctx context.Context, client dynamic.Interface, namespace stri
 	}, most)
 }
 
-type warning struct {
-	when time.Time
-	line string
+// Warning is an event that tells of trouble.
+type Warning struct {
+	// Time is when it last happened.
+	Time time.Time `json:"time,omitzero"`
+	// About is the kind and the name of the object.
+	About   string `json:"about"`
+	Message string `json:"message"`
 }
 
-func warnings(ctx context.Context, client dynamic.Interface, namespace string, about func(Object) bool, most int) ([]string, error) {
-	var all []warning
+// String is the event without its time.
+func (w Warning) String() string { return output.Clip(w.About+": "+w.Message, maxWarning) }
+
+func warnings(ctx context.Context, client dynamic.Interface, namespace string, about func(Object) bool, most int) ([]Warning, error) {
+	var all []Warning
 	newest := func() {
-		slices.SortStableFunc(all, func(a, b warning) int { return b.when.Compare(a.when) })
+		slices.SortStableFunc(all, func(a, b Warning) int { return b.Time.Compare(a.Time) })
 		seen := map[string]bool{}
-		all = slices.DeleteFunc(all, func(w warning) bool {
-			again := seen[w.line]
-			seen[w.line] = true
+		all = slices.DeleteFunc(all, func(w Warning) bool {
+			again := seen[w.String()]
+			seen[w.String()] = true
 			return again
 		})
 		all = all[:min(most, len(all))]
@@ -62,7 +69,7 @@ func warnings(ctx context.Context, client dynamic.Interface, namespace string, a
 	err := Each(ctx, client.Resource(core("events")).Namespace(namespace), metav1.ListOptions{FieldSelector: "type=Warning"}, func(u *unstructured.Unstructured) error {
 		o := Object{text(u.Object, "involvedObject", "kind"), text(u.Object, "involvedObject", "name"), text(u.Object, "involvedObject", "uid")}
 		if about(o) {
-			all = append(all, warning{happened(u), output.Clip(o.Kind+" "+o.Name+": "+text(u.Object, "message"), maxWarning)})
+			all = append(all, Warning{happened(u), o.Kind + " " + o.Name, output.Clip(text(u.Object, "message"), maxWarning)})
 		}
 		if len(all) > 10*most { // what is held does not grow with the namespace
 			newest()
@@ -73,11 +80,7 @@ func warnings(ctx context.Context, client dynamic.Interface, namespace string, a
 		return nil, fmt.Errorf("list events: %w", err)
 	}
 	newest()
-	var found []string
-	for _, w := range all {
-		found = append(found, w.line)
-	}
-	return found, nil
+	return all, nil
 }
 
 // happened is the last time of an event; those who write events fill in different fields.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,6 +98,11 @@ func TestCausesAreInTheOrderInWhichTheyExplain(t *testing.T) {
 			[]string{"Bad: it failed: line 7. Correct it"},
 			false,
 		},
+		"the same of the model's failure, in full": {
+			"", `{conditions: [{type: PredictorReady, status: "False", reason: Pull, message: "image x: there are a, b… It is tried again"}], modelStatus: {lastFailureInfo: {reason: Sick, message: "Pull: image x: there are a, b, c"}}}`,
+			[]string{"Pull: image x: there are a, b, c. It is tried again"},
+			false,
+		},
 		"a reason alone": {"", `{conditions: [{type: A, status: "True"}, {type: Ready, status: "False", reason: Wait}]}`, []string{"Wait"}, false},
 		"an older status": {
 			", generation: 3", `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}]}`, []string{"its latest change is not looked at yet"}, false,
@@ -146,6 +152,13 @@ func TestAKubeconfigThatIsMissingIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, `"elsewhere"`)
 }
 
+func lines(all []Warning) (texts []string) {
+	for _, w := range all {
+		texts = append(texts, w.String())
+	}
+	return texts
+}
+
 func TestWarningsOfAnEarlierNamesakeAreLeftOut(t *testing.T) {
 	event := func(name, uid, stamp string) *unstructured.Unstructured {
 		return object(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: team}, type: Warning, message: %s, %s, involvedObject: {kind: Pod, name: a, uid: %q}}`, name, name, stamp, uid))
@@ -155,7 +168,8 @@ func TestWarningsOfAnEarlierNamesakeAreLeftOut(t *testing.T) {
 		event("series", "2", `series: {lastObservedTime: "2026-01-03T00:00:00.5Z"}, lastTimestamp: null`), event("nobody", "", `eventTime: "2026-01-02T00:00:00.000000Z"`))
 	got, err := WarningsAbout(t.Context(), client, "team", []Object{{Kind: "Pod", Name: "a", UID: "2"}, {Kind: "Pod", Name: "b", UID: "1"}}, 5)
 	require.NoError(t, err)
-	require.Equal(t, []string{"Pod a: series", "Pod a: nobody", "Pod a: mine"}, got)
+	require.Equal(t, []string{"Pod a: series", "Pod a: nobody", "Pod a: mine"}, lines(got))
+	require.Equal(t, time.Date(2026, 1, 3, 0, 0, 0, 5e8, time.UTC), got[0].Time)
 }
 
 func TestPodsAndWarningsOfANamespace(t *testing.T) {
@@ -170,8 +184,8 @@ func TestPodsAndWarningsOfANamespace(t *testing.T) {
 	require.Equal(t, []Pod{{Namespace: "team", Name: "a", State: "Pending"}, {Namespace: "team", Name: "b", Ready: true, State: "Running", Restarts: 2}}, found)
 	warnings, err := Warnings(t.Context(), client, "team", 5)
 	require.NoError(t, err)
-	require.Equal(t, []string{"Pod a: new", "Pod a: old"}, warnings)
+	require.Equal(t, []string{"Pod a: new", "Pod a: old"}, lines(warnings))
 	warnings, err = Warnings(t.Context(), client, "team", 1)
 	require.NoError(t, err)
-	require.Equal(t, []string{"Pod a: new"}, warnings)
+	require.Equal(t, []string{"Pod a: new"}, lines(warnings))
 }

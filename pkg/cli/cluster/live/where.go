@@ -64,7 +64,7 @@ func (w *Where) Path() (string, error) {
 			}
 		}
 	}
-	return "", exit.Errorf(exit.Unreachable, "%w; --kubeconfig names another cluster", err)
+	return "", exit.Errorf(exit.Unreachable, "%w%s; --kubeconfig names another cluster", err, p.Others("--cluster"))
 }
 
 // Config leads to the cluster, and tells the namespace: the named one, else that of the kubeconfig.
