@@ -15,9 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kserve-go/kserve-go/deploy/images"
 )
@@ -52,29 +51,37 @@ func titles() map[string]string {
 	}
 }
 
+// image makes and writes the image of one binary.
+func (o *options) image(name string) (images.Written, error) {
+	image, err := images.Build(images.Options{
+		Name: name, Binary: filepath.Join(o.bin, name), Title: cmp.Or(titles()[name], o.title), Version: o.version, Revision: o.revision,
+	})
+	if err != nil {
+		return images.Written{}, fmt.Errorf("build image of %s: %w", name, err)
+	}
+	return images.Write(filepath.Join(o.out, name), o.prefix+"/"+name+":"+o.tag, image)
+}
+
 func run(o options, names []string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("name the binaries to make images of; there are %s", strings.Join(slices.Sorted(maps.Keys(titles())), ", "))
 	}
-	written := make([]images.Written, len(names))
-	var group errgroup.Group
-	for i, name := range names {
-		group.Go(func() error {
-			title := cmp.Or(titles()[name], o.title)
-			if title == "" {
-				return fmt.Errorf("%s is not a binary of this project: say with -title what it is", name)
-			}
-			image, err := images.Build(images.Options{
-				Name: name, Binary: filepath.Join(o.bin, name), Title: title, Version: o.version, Revision: o.revision,
-			})
-			if err != nil {
-				return fmt.Errorf("build image of %s: %w", name, err)
-			}
-			written[i], err = images.Write(filepath.Join(o.out, name), o.prefix+"/"+name+":"+o.tag, image)
-			return err
-		})
+	var strange []string
+	for _, name := range names {
+		if titles()[name] == "" && o.title == "" {
+			strange = append(strange, name)
+		}
 	}
-	if err := group.Wait(); err != nil {
+	if len(strange) > 0 {
+		return fmt.Errorf("no binary of this project is called %s: say with -title what it is", strings.Join(strange, ", or "))
+	}
+	written, faults := make([]images.Written, len(names)), make([]error, len(names))
+	var group sync.WaitGroup
+	for i, name := range names {
+		group.Go(func() { written[i], faults[i] = o.image(name) })
+	}
+	group.Wait()
+	if err := errors.Join(faults...); err != nil {
 		return err
 	}
 	var fault error
