@@ -23,20 +23,7 @@ func explainerOf(m *repository.Loaded) engine.Explainer {
 }
 
 // v1Explain answers what each part of an input contributed to its prediction.
-func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, name string) int {
-	m, err := s.models.Acquire(r.Context(), name, "")
-	if err != nil {
-		return s.refuse(w, nil, err)
-	}
-	defer m.Release()
-	sc := s.borrow()
-	if sc.body, err = s.bodies.Read(w, r, sc.body); err != nil {
-		return s.refuse(w, m, err)
-	}
-	defer s.bodies.Release(sc.body)
-	if _, ok := m.Model.(engine.Raw); ok {
-		return s.v1Raw(w, r, m, sc, "explain")
-	}
+func (s *Server) v1Explain(w http.ResponseWriter, r *http.Request, m *repository.Loaded, sc *scope) int {
 	t := timing{began: time.Now()}
 	e := explainerOf(m)
 	if kind := r.Header.Get("Content-Type"); e == nil && kind != "" && !protocol.IsJSON(kind) {

@@ -107,11 +107,11 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, t target) int 
 	}
 	switch t.route {
 	case routeV1Predict:
-		return s.v1Predict(w, r, t.name)
+		return s.v1(w, r, t.name, "predict", s.v1Predict)
 	case routeV2Infer:
 		return s.v2Infer(w, r, t)
 	case routeV1Explain:
-		return s.v1Explain(w, r, t.name)
+		return s.v1(w, r, t.name, "explain", s.v1Explain)
 	case routeMetrics:
 		s.scrape.ServeHTTP(w, r)
 		return http.StatusOK
@@ -180,7 +180,11 @@ func (s *Server) refuse(w http.ResponseWriter, m *repository.Loaded, err error) 
 	return writeJSON(w, status, body)
 }
 
-func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) int {
+// v1Answer answers a V1 request whose body has been read.
+type v1Answer func(w http.ResponseWriter, r *http.Request, m *repository.Loaded, sc *scope) int
+
+// v1 reads the body of a request for a model, which answers it itself where it can read V1, and otherwise by the answer given.
+func (s *Server) v1(w http.ResponseWriter, r *http.Request, name, verb string, answer v1Answer) int {
 	m, err := s.models.Acquire(r.Context(), name, "")
 	if err != nil {
 		return s.refuse(w, nil, err)
@@ -192,8 +196,12 @@ func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, name string) 
 	}
 	defer s.bodies.Release(sc.body)
 	if _, ok := m.Model.(engine.Raw); ok {
-		return s.v1Raw(w, r, m, sc, "predict")
+		return s.v1Raw(w, r, m, sc, verb)
 	}
+	return answer(w, r, m, sc)
+}
+
+func (s *Server) v1Predict(w http.ResponseWriter, r *http.Request, m *repository.Loaded, sc *scope) int {
 	t := sc.begin()
 	req, event, err := sc.decodeV1(r.Header)
 	if err != nil {

@@ -9,7 +9,6 @@ package lightgbm
 
 import (
 	"context"
-	"sync"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
@@ -50,8 +49,8 @@ func NewModel(b *Booster) engine.Model {
 // model is a booster behind the engine's contract.
 type model struct {
 	*Booster
-	schema rows.Schema
-	pool   sync.Pool // of *rows.Buffer
+	schema  rows.Schema
+	buffers rows.Buffers
 }
 
 const outputName = "output-0"
@@ -80,11 +79,8 @@ func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 	if err != nil {
 		return err
 	}
-	b, ok := m.pool.Get().(*rows.Buffer)
-	if !ok {
-		b = &rows.Buffer{}
-	}
-	defer m.pool.Put(b)
+	b := m.buffers.Take()
+	defer m.buffers.Give(b)
 	x, err := rows.Read(&m.schema, in, b)
 	if err != nil {
 		return err

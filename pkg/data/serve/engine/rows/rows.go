@@ -14,6 +14,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/tensor"
@@ -57,6 +58,20 @@ type Buffer struct {
 	data   []float64
 	places []int
 }
+
+// Buffers are those of requests that are done, for others. It is safe for concurrent use.
+type Buffers struct{ pool sync.Pool }
+
+// Take returns one that nobody uses.
+func (b *Buffers) Take() *Buffer {
+	if used, ok := b.pool.Get().(*Buffer); ok {
+		return used
+	}
+	return &Buffer{}
+}
+
+// Give takes one back.
+func (b *Buffers) Give(used *Buffer) { b.pool.Put(used) }
 
 // MaxNumbers bounds the numbers of one frame as rows, and of one answer. Both may grow beyond the request: a frame's missing columns are
 // filled up, and a row may be answered with a number for each class, tree or feature.

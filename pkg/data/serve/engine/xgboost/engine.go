@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
 	"github.com/kserve-go/kserve-go/pkg/data/serve/engine"
@@ -45,8 +44,8 @@ func (files) Open(_ context.Context, file string, o engine.Options) (engine.Mode
 // model is a booster behind the engine's contract.
 type model struct {
 	*Booster
-	schema rows.Schema
-	pool   sync.Pool // of *rows.Buffer
+	schema  rows.Schema
+	buffers rows.Buffers
 }
 
 // NewModel puts a booster behind the contract of an engine.
@@ -84,11 +83,8 @@ func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 	if err != nil {
 		return err
 	}
-	b, ok := m.pool.Get().(*rows.Buffer)
-	if !ok {
-		b = &rows.Buffer{}
-	}
-	defer m.pool.Put(b)
+	b := m.buffers.Take()
+	defer m.buffers.Give(b)
 	x, err := rows.Read(&m.schema, in, b)
 	if err != nil {
 		return err

@@ -20,11 +20,8 @@ func (m *model) Explain(ctx context.Context, in *tensor.Request, out *tensor.Res
 		return err
 	}
 	call.Output = Contributions
-	b, ok := m.pool.Get().(*rows.Buffer)
-	if !ok {
-		b = &rows.Buffer{}
-	}
-	defer m.pool.Put(b)
+	b := m.buffers.Take()
+	defer m.buffers.Give(b)
 	x, err := rows.Read(&m.schema, in, b)
 	if err != nil {
 		return err
