@@ -26,8 +26,15 @@ const (
 	DefaultMaxHeld = 1 << 30
 )
 
-// firstRead is how much memory a request gets on its word alone: a declared length above it is believed as it arrives.
-const firstRead = 1 << 20
+const (
+	// firstRead is how much memory a request gets on its word alone: a declared length above it is believed as it arrives, and any where
+	// memory is short.
+	firstRead = 1 << 20
+	// bigBody is the size from which on a body is refused first. Smaller ones, which most are, have as much room again.
+	bigBody = 1 << 20
+	// tinyBody is the size up to which a body does not count: what else a request takes is more.
+	tinyBody = 16 << 10
+)
 
 // Bodies reads request bodies with limits. It is safe for concurrent use; the zero value has the defaults.
 type Bodies struct {
@@ -36,8 +43,9 @@ type Bodies struct {
 	// Stall is how long a client may send nothing, and how long it may take for each Fair bytes, before the request is given up. Default
 	// DefaultStall.
 	Stall time.Duration
-	// MaxHeld bounds the memory of all bodies that are held at once, between Read and Release, for clients are not counted and each may
-	// send MaxBytes. Small bodies do not count. Default no bound: it is for callers that call Release.
+	// MaxHeld bounds the memory of all bodies that are held at once, between Read and Release, for each client may send MaxBytes, and over
+	// HTTP/2 many bodies at a time. Beyond it those above 1 MiB are refused, beyond twice as much all but tiny ones. Default no bound: it is
+	// for callers that call Release.
 	MaxHeld int64
 
 	held  atomic.Int64
@@ -46,7 +54,7 @@ type Bodies struct {
 
 // weight is what a body of this capacity counts for in MaxHeld.
 func weight(capacity int) int64 {
-	if capacity <= firstRead {
+	if capacity <= tinyBody {
 		return 0
 	}
 	return int64(capacity)
@@ -64,12 +72,26 @@ func (b *Bodies) hold(was, is, limit int64) bool {
 	if is == was || b.MaxHeld <= 0 {
 		return true
 	}
-	// One body always fits, whatever the limits are.
-	if b.held.Add(is-was) > max(b.MaxHeld, 2*limit) {
+	most := b.most(limit)
+	if is <= bigBody {
+		most *= 2
+	}
+	if b.held.Add(is-was) > most {
 		b.held.Add(was - is)
 		return false
 	}
 	return true
+}
+
+// most is MaxHeld, or so much that one body fits, whatever the limits are.
+func (b *Bodies) most(limit int64) int64 { return max(b.MaxHeld, 2*limit) }
+
+// room makes room for n more bytes, if there is any.
+func (b *Bodies) room(dst []byte, n int, limit int64) ([]byte, error) {
+	if cap(dst)-len(dst) < n && !b.hold(weight(cap(dst)), weight(len(dst)+n), limit) {
+		return dst, errFull
+	}
+	return grow(dst, n), nil
 }
 
 // Read appends the whole body to dst[:0] and returns it; the caller owns the memory and may pass it in again. Gzip is
@@ -82,7 +104,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, dst []byte) ([]byt
 	}
 	dst = dst[:0]
 	if !b.hold(0, weight(cap(dst)), limit) {
-		return dst, b.explain(w, errFull, 0, limit)
+		dst = nil // what was kept is more than there is room for; the body may be less
 	}
 	dst, err := b.read(w, r, dst, limit)
 	if err != nil {
@@ -170,9 +192,16 @@ var (
 func (b *Bodies) readAll(body io.Reader, dst []byte, length, limit int64) ([]byte, error) {
 	want := int64(512)
 	if length > 0 {
-		want = min(length, firstRead)
+		trust := int64(firstRead)
+		if b.MaxHeld > 0 && b.held.Load() > b.most(limit)/2 {
+			trust = tinyBody
+		}
+		want = min(length, trust)
 	}
-	dst = grow(dst, int(want))
+	dst, err := b.room(dst, int(want), limit)
+	if err != nil {
+		return dst, err
+	}
 	for {
 		if len(dst) == cap(dst) {
 			if int64(len(dst)) == length {
@@ -184,10 +213,9 @@ func (b *Bodies) readAll(body io.Reader, dst []byte, length, limit int64) ([]byt
 				more = min(more, length-int64(len(dst)))
 			}
 			more = min(max(more, 512), limit+1-int64(len(dst)))
-			if !b.hold(weight(cap(dst)), weight(len(dst)+int(more)), limit) {
-				return dst, errFull
+			if dst, err = b.room(dst, int(more), limit); err != nil {
+				return dst, err
 			}
-			dst = grow(dst, int(more))
 		}
 		n, err := body.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]

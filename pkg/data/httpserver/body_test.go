@@ -184,7 +184,23 @@ func TestBodiesThatAreHeldAtOnceHaveALimit(t *testing.T) {
 	}
 	require.NotEmpty(t, held)
 	_, err := read(b, small, nil)
-	require.NoError(t, err, "small bodies do not count")
+	require.NoError(t, err, "tiny bodies do not count")
+	var smaller [][]byte
+	for {
+		body, err := read(b, large[:1<<19], nil)
+		if err != nil {
+			require.Equal(t, protocol.TooMany, protocol.From(err).Code)
+			break
+		}
+		smaller = append(smaller, body)
+		require.Less(t, len(smaller), 50, "there is no limit")
+	}
+	require.Greater(t, len(smaller), 5, "smaller ones have more room")
+	_, err = read(b, small, make([]byte, 0, 1<<20))
+	require.NoError(t, err, "a tiny body needs no memory that was kept")
+	for _, body := range smaller {
+		b.Release(body)
+	}
 
 	b.Release(held[0])
 	again, err := read(b, large, held[0])

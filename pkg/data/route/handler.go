@@ -56,7 +56,7 @@ func NewHandler(graph *Graph, o HandlerOptions) http.Handler {
 		o.Transport = newTransport()
 	}
 	return &handler{
-		graph: graph, options: o, bodies: httpserver.Bodies{MaxBytes: o.MaxBody, Stall: o.ReadStall},
+		graph: graph, options: o, bodies: httpserver.Bodies{MaxBytes: o.MaxBody, MaxHeld: httpserver.DefaultMaxHeld, Stall: o.ReadStall},
 		caller: &httpCaller{client: &http.Client{Transport: o.Transport, Timeout: o.StepTimeout}, maxBody: o.MaxBody},
 	}
 }
@@ -101,6 +101,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, protocol.From(err).Code.HTTPStatus(), err)
 		return
 	}
+	defer h.bodies.Release(body)
 	start := time.Now()
 	answer, err := h.graph.Execute(r.Context(), h.caller, h.propagated(r.Header), body)
 	h.options.Log.Debug("graph executed", zap.Duration("elapsed", time.Since(start)), zap.Int("status", answer.Status), zap.Error(err))

@@ -80,7 +80,7 @@ func (o *flags) BindFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.maxSend, handoff.FlagGRPCMaxSendMessageLength, handoff.DefaultGRPCMessageLength, "largest gRPC message sent, in bytes; -1: what gRPC can carry")
 	fs.Int64Var(&o.server.MaxBody, "max_body_bytes", httpserver.DefaultMaxBody, "largest request body, after decompression")
 	fs.IntVar(&o.maxMessage, "max_message_bytes", 0, "one limit for REST bodies and for gRPC messages both ways, in the place of the three of their own; 0: theirs")
-	fs.Int64Var(&o.server.MaxBodies, "max_bodies_bytes", httpserver.DefaultMaxHeld, "memory of all request bodies above 1 MiB at once; more are answered 429")
+	fs.Int64Var(&o.server.MaxBodies, "max_bodies_bytes", httpserver.DefaultMaxHeld, "memory of all request bodies at once, beyond which those above 1 MiB are answered 429, and beyond twice as much others too")
 	fs.IntVar(&o.schemaErrors, "v2_schema_errors", 422, `status of V2 bodies of the wrong form: 422 with "detail", or 400 with "error" as everything else`)
 	fs.DurationVar(&o.server.BodyStall, "body_stall", httpserver.DefaultStall, "give a request up when less than 64 KiB of its body come in this time")
 	fs.IntVar(&o.server.Running, "max_running", 0, "predictions of one model that run at once; 0: 8 for each core, at least 64")

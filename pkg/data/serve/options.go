@@ -67,7 +67,8 @@ type Options struct {
 
 	// MaxBody bounds a request body, after decompression. Default httpserver.DefaultMaxBody.
 	MaxBody int64
-	// MaxBodies bounds the memory of all request bodies above 1 MiB at once. Default httpserver.DefaultMaxHeld.
+	// MaxBodies bounds the memory of all request bodies at once: see httpserver.Bodies.MaxHeld, whose default is DefaultMaxHeld; and that of gRPC
+	// messages.
 	MaxBodies int64
 	// BodyStall is how long a client may stop in the middle of a body, or before the message of a call. Default httpserver.DefaultStall.
 	BodyStall time.Duration
