@@ -114,7 +114,7 @@ func install(ctx context.Context, r *record.Record, o UpOptions, images []loaded
 func (i *installer) folder(ctx context.Context, wanted *bool) (string, error) {
 	if wanted == nil {
 		settings := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-		is, err := i.client.Resource(settings).Namespace(systemNamespace).Get(ctx, "inferenceservice-config", metav1.GetOptions{})
+		is, err := i.client.Resource(settings).Namespace(live.SystemNamespace).Get(ctx, "inferenceservice-config", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return "", exit.Errorf(exit.Unreachable, "read the settings: %w", err)
 		}

@@ -48,8 +48,7 @@ func (p Process) String() string {
 }
 
 const (
-	systemNamespace = "kserve"
-	widthOfWhy      = 400
+	widthOfWhy = 400
 	// roleLabel of a pod is the name of the process of KServe that it runs.
 	roleLabel = "control-plane"
 	// serviceLabel of a pod is the name of its InferenceService.
@@ -60,7 +59,7 @@ const (
 func deploymentOf(role string) (string, bool) {
 	switch role {
 	case "controller":
-		return "kserve-controller-manager", true
+		return live.ControllerName, true
 	case "webhook":
 		return "kserve-webhook-server", true
 	default:
@@ -209,7 +208,7 @@ func (s *Status) process(role string) Process {
 	var p Process
 	name, _ := deploymentOf(role)
 	for _, pod := range s.Pods {
-		if pod.Namespace == systemNamespace && pod.Labels[roleLabel] == name {
+		if pod.Namespace == live.SystemNamespace && pod.Labels[roleLabel] == name {
 			p.Pods++
 			if pod.Ready {
 				p.Ready++
@@ -251,7 +250,7 @@ func logsCommand(t *Target, streams output.Streams) *cobra.Command {
 				return err
 			}
 			if name, ok := deploymentOf(of); ok {
-				of, namespace = "deployment/"+name, systemNamespace
+				of, namespace = "deployment/"+name, live.SystemNamespace
 			} else if of, container, err = logOf(cmd.Context(), r, namespace, of, container); err != nil {
 				return err
 			}

@@ -97,6 +97,11 @@ func (a *asking) service(ctx context.Context) (*Service, error) {
 			s.Hidden = append(s.Hidden, "the status in full, which this version does not know: "+err.Error())
 		}
 	}
+	if !s.OK() {
+		if cause, is := live.Unattended(ctx, a.client); is {
+			s.Causes = slices.Insert(s.Causes, 0, cause)
+		}
+	}
 	pods, err := live.PodsOf(ctx, a.client, a.namespace, serving.LabelInferenceService+"="+a.Name)
 	if err = s.hides(err); err != nil {
 		return nil, a.unreachable(ctx, err)

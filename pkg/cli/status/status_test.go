@@ -318,6 +318,31 @@ func TestWarningsHaveAgesAndEarlierOnesAreToldApart(t *testing.T) {
 	require.Regexp(t, `latest warnings\n  3m +Pod m-1: goes on\n  10m +Pod m-1: began it\n\nearlier warnings, from before its readiness changed\n  30m +Pod m-1: was settled\n$`, out)
 }
 
+func TestAServiceWithoutAControllerIsToldSo(t *testing.T) {
+	const service = `{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: m, namespace: team}, status: {conditions: [{type: Ready, status: "False", message: being started}]}}`
+	controller := func(status string) string {
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: kserve-controller-manager, namespace: kserve}, spec: {replicas: 2}, status: ` + status + `}`
+	}
+	const down = "why\n  the controller does not run (Deployment kserve/kserve-controller-manager: 0 of 2 pods are ready)"
+	out, err := call(t, "m", "--kubeconfig", fakeapi.New(t, service, controller("{}")).Kubeconfig())
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.Contains(t, out, down)
+	require.Contains(t, out, "being started")
+	for name, objects := range map[string][]string{
+		"it runs":                      {service, controller("{readyReplicas: 1}")},
+		"it is somewhere else":         {service},
+		"the service has what it asks": {strings.Replace(service, `"False"`, `"True"`, 1), controller("{}")},
+	} {
+		out, _ := call(t, "m", "--kubeconfig", fakeapi.New(t, objects...).Kubeconfig())
+		require.NotContains(t, out, "controller", name)
+	}
+	hidden := fakeapi.New(t, service, controller("{}"))
+	hidden.Refuse(http.StatusForbidden, fakeapi.Path("/kserve/deployments"))
+	out, _ = call(t, "m", "--kubeconfig", hidden.Kubeconfig())
+	require.Contains(t, out, "being started")
+	require.NotContains(t, out, "controller")
+}
+
 func TestAGraphOfTheNameIsSeen(t *testing.T) {
 	api := fakeapi.New(t, `{apiVersion: serving.kserve.io/v1alpha1, kind: InferenceGraph, metadata: {name: g, namespace: team}}`,
 		`{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: there, namespace: other}}`,
