@@ -25,7 +25,7 @@ ROOTLESS_TESTS ?= $(CLUSTER_TESTS)
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z0-9-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z0-9-]+:.*## /{printf "  %-22s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Build kserve, serve the iris InferenceService from its YAML, check V1, V2 and gRPC answers

@@ -164,6 +164,12 @@ func (f *Fetcher) Locate(ctx context.Context, uri string) (string, bool) {
 	return name, err == nil && !list.Single
 }
 
+// Check says why a URI cannot be fetched wherever it may lead: it is none, or nobody here fetches its kind of place. Nothing is asked.
+func (f *Fetcher) Check(uri string) error {
+	_, _, err := f.provider(uri)
+	return err
+}
+
 // provider finds who serves the URI's kind of place.
 func (f *Fetcher) provider(uri string) (modelref.Ref, Provider, error) {
 	ref, err := modelref.Parse(uri)

@@ -131,6 +131,9 @@ func explain(ctx context.Context, world *source, item offline.Item) (Explanation
 	var decisions []plan.Decision
 	if err == nil {
 		decisions = p.Decisions
+		for _, w := range world.modelWarnings(item.Object, p) {
+			e.Notes = append(e.Notes, w.Field+": "+w.Detail)
+		}
 		for _, u := range p.Unplanned {
 			e.Notes = append(e.Notes, fmt.Sprintf("spec.canary[%d]: %v; the other predictors are made without it", u.Index, u.Why))
 		}

@@ -71,6 +71,7 @@ func (o *options) read(ctx context.Context, streams output.Streams) (*source, er
 		tell(streams, faults)
 		return nil, exit.Silent(exit.Invalid)
 	}
+	s.tellMode(streams)
 	return s, nil
 }
 
@@ -172,6 +173,11 @@ func (s *source) warnings(faults []manifest.Fault) []manifest.Fault {
 		all = append(all, w.Object.Fault(w.Field, w.Detail))
 	}
 	for _, svc := range s.Services {
+		if p, err := s.Plan(svc); err == nil {
+			for _, w := range s.modelWarnings(svc.Object, p) {
+				all = append(all, svc.Object.Fault(w.Field, w.Detail))
+			}
+		}
 		for _, n := range s.notes(svc.Object) {
 			all = append(all, svc.Object.Fault("", n))
 		}

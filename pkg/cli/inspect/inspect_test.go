@@ -131,6 +131,58 @@ func TestAFormatThatNoRuntimeServesIsAWarning(t *testing.T) {
 	require.Contains(t, stdout, `did you mean "sklearn"?`)
 }
 
+func TestAModelThatAClusterCannotGetIsAWarning(t *testing.T) {
+	in := func(spec string) string {
+		return "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: a}\nspec: {predictor: {" + spec + "}}"
+	}
+	model := func(uri string) string {
+		return in("model: {modelFormat: {name: sklearn}, storageUri: \"" + uri + "\"}")
+	}
+	for name, c := range map[string]struct{ in, want string }{
+		"a path":          {model("file:///srv/model"), "spec.predictor.model.storageUri: file:///srv/model is a path on this machine for kserve run alone: in a cluster it is looked for inside the pod"},
+		"older form":      {in(`sklearn: {storageUri: "file:///srv/model"}`), "spec.predictor.sklearn.storageUri: file:///srv/model is a path"},
+		"not built in":    {model("gs://b/m"), "spec.predictor.model.storageUri: not built in yet: gs (gs://b/m); this program fetches file, http, pvc, s3, here and in a cluster"},
+		"a hub":           {model("hf://me/m"), "not built in yet: hf"},
+		"an object":       {model("s3://b/m"), ""},
+		"a claim":         {model("pvc://c/m"), ""},
+		"a page":          {model("https://example.com/m"), ""},
+		"an image":        {model("oci://example.com/m:1"), ""},
+		"no model at all": {in("containers: [{name: kserve-container, image: i}]"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, err := call(ValidateCommand, c.in, "-f", "-")
+			require.NoError(t, err, stdout+stderr)
+			explained, stderr, err := call(ExplainCommand, c.in, "-f", "-")
+			require.NoError(t, err, stderr)
+			if c.want == "" {
+				require.NotContains(t, stdout, "warning")
+				require.NotContains(t, explained, "built in yet")
+				return
+			}
+			require.Contains(t, stdout, "warning: stdin:4")
+			require.Contains(t, stdout, c.want)
+			require.Contains(t, explained, c.want)
+		})
+	}
+}
+
+func TestTheModeThatWasNotAskedForIsTold(t *testing.T) {
+	const hint = "the annotation serving.kserve.io/deploymentMode: Standard for any"
+	for _, command := range []func(output.Streams) *cobra.Command{RenderCommand, ExplainCommand} {
+		_, stderr, err := call(command, iris, "-f", "-")
+		require.NoError(t, err)
+		require.Contains(t, stderr, hint)
+		for _, in := range []string{iris + "---" + standardSettings, strings.Replace(iris, "name: iris", "name: iris, annotations: {serving.kserve.io/deploymentMode: Standard}", 1)} {
+			_, stderr, err = call(command, in, "-f", "-")
+			require.NoError(t, err)
+			require.NotContains(t, stderr, hint)
+		}
+		stdout, stderr, err := call(command, iris, "-f", "-", "-f", "../../../deploy/overlays/local/settings.yaml")
+		require.NoError(t, err, stderr)
+		require.Contains(t, stdout, "Deployment", "the file that the hint names has what it says")
+	}
+}
+
 func TestReasonsSpeakOfWhatWasWritten(t *testing.T) {
 	const head = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: iris"
 	why := func(spec, workload, subject string) string {

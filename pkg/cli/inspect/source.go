@@ -166,6 +166,22 @@ func (s *source) tell(streams output.Streams) {
 	}
 }
 
+// tellMode says on stderr how to get the answer for Standard mode, which is that of this project's controller, where the other one was taken for
+// lack of a wish.
+func (s *source) tellMode(streams output.Streams) {
+	if s.cluster != nil || s.SettingsFrom != nil || s.Settings.Deploy.DefaultMode != serving.Knative {
+		return
+	}
+	for _, svc := range s.Services {
+		o, ok := svc.Object.Value.(*servingv1beta1.InferenceService)
+		if ok && o.Annotations[serving.AnnotationDeploymentMode] == "" {
+			fmt.Fprintln(streams.Err, output.NewPaint(streams.Err).Dim("the mode is Knative, as the shipped settings have it; local clusters and the controller of this version make the objects of Standard mode: "+
+				"--cluster answers for a cluster, -f deploy/overlays/local/settings.yaml for a local one, the annotation "+serving.AnnotationDeploymentMode+": Standard for any"))
+			return
+		}
+	}
+}
+
 // assumption is what stands in for what may not be read.
 func assumption(resource string) string {
 	switch resource {

@@ -19,9 +19,20 @@ func asWritten(o *manifest.Object, d plan.Decision) string {
 	if !ok {
 		return d.Why
 	}
+	written, field := writtenModel(svc)
+	switch {
+	case d.Subject == plan.SubjectMode && svc.Annotations[serving.AnnotationDeploymentMode] == "" && d.Why == "annotation "+serving.AnnotationDeploymentMode:
+		return "the operator's default (deploy.defaultDeploymentMode)"
+	case d.Subject == plan.SubjectProtocol && d.Why == "spec.predictor.model.protocolVersion" && written != nil && (written.ProtocolVersion == nil || *written.ProtocolVersion == ""):
+		return "the default for this format"
+	}
+	return strings.ReplaceAll(d.Why, "spec.predictor.model.", "spec.predictor."+field+".")
+}
+
+// writtenModel is the predictor's model as a person wrote it, and the name of its field below spec.predictor.
+func writtenModel(svc *servingv1beta1.InferenceService) (written *servingv1beta1.PredictorExtensionSpec, field string) {
 	p := &svc.Spec.Predictor
-	var written *servingv1beta1.PredictorExtensionSpec
-	field := "model"
+	field = "model"
 	if p.Model != nil {
 		written = &p.Model.PredictorExtensionSpec
 	}
@@ -30,11 +41,5 @@ func asWritten(o *manifest.Object, d plan.Decision) string {
 			written, field = *f.Spec, f.Name
 		}
 	}
-	switch {
-	case d.Subject == plan.SubjectMode && svc.Annotations[serving.AnnotationDeploymentMode] == "" && d.Why == "annotation "+serving.AnnotationDeploymentMode:
-		return "the operator's default (deploy.defaultDeploymentMode)"
-	case d.Subject == plan.SubjectProtocol && d.Why == "spec.predictor.model.protocolVersion" && written != nil && (written.ProtocolVersion == nil || *written.ProtocolVersion == ""):
-		return "the default for this format"
-	}
-	return strings.ReplaceAll(d.Why, "spec.predictor.model.", "spec.predictor."+field+".")
+	return written, field
 }

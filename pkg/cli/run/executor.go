@@ -164,6 +164,10 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 		e.ready(id, old) // a change that went wrong may have been taken back
 		return
 	}
+	if err := e.fetcher.check(w); err != nil {
+		e.keepOr(id, old, err)
+		return
+	}
 	source := describe(w.sources, modelref.Redact)
 	e.board.set(id, func(r *Row) { r.Phase, r.Detail, r.Done, r.Total = Fetching, source, 0, -1 })
 	dir, err := e.fetcher.fetch(ctx, w, func(p storage.Progress) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kserve-go/kserve-go/deploy/samples"
 	"github.com/kserve-go/kserve-go/pkg/apis/handoff"
+	"github.com/kserve-go/kserve-go/pkg/apis/modelref"
 	"github.com/kserve-go/kserve-go/pkg/control/plan"
 	"github.com/kserve-go/kserve-go/pkg/storage"
 	"github.com/kserve-go/kserve-go/pkg/storage/builtin"
@@ -58,17 +59,28 @@ func (f *fetcher) fetch(ctx context.Context, w *work, progress func(storage.Prog
 	return root, nil
 }
 
-func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress func(storage.Progress)) (string, error) {
-	if rest, ok := strings.CutPrefix(uri, "pvc://"); ok {
-		if claim, _, _ := strings.Cut(rest, "/"); f.claims[claim] == "" {
-			return "", fmt.Errorf("fetch %s: the claim %s is in a cluster; name the folder that stands for it here with --claim %s=FOLDER", uri, claim, claim)
+// check says why a source of w cannot be fetched here whatever it holds. No row says that it is fetched then.
+func (f *fetcher) check(w *work) error {
+	for _, s := range w.sources {
+		if rest, ok := strings.CutPrefix(s.URI, "pvc://"); ok {
+			if claim, _, _ := strings.Cut(rest, "/"); f.claims[claim] == "" {
+				return fmt.Errorf("fetch %s: the claim %s is in a cluster; name the folder that stands for it here with --claim %s=FOLDER", s.URI, claim, claim)
+			}
+		}
+		options, err := f.options(w.env)
+		if err == nil {
+			err = storage.New(options).Check(s.URI)
+		}
+		if err != nil {
+			return fmt.Errorf("fetch %s: %w", modelref.Redact(s.URI), err)
 		}
 	}
-	env, err := f.environment(w.env, uri)
-	if err != nil {
-		return "", err
-	}
-	options, err := builtin.New(builtin.Options{
+	return nil
+}
+
+// options are those of the storage engine in the environment of a pod.
+func (f *fetcher) options(env map[string]string) (storage.Options, error) {
+	return builtin.New(builtin.Options{
 		Getenv: func(name string) string {
 			if v, ok := env[name]; ok {
 				return v
@@ -79,6 +91,14 @@ func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress fu
 		Claims: f.claims,
 		Log:    f.log,
 	})
+}
+
+func (f *fetcher) one(ctx context.Context, w *work, uri, dir string, progress func(storage.Progress)) (string, error) {
+	env, err := f.environment(w.env, uri)
+	if err != nil {
+		return "", err
+	}
+	options, err := f.options(env)
 	if err != nil {
 		return "", err
 	}

@@ -458,6 +458,24 @@ func TestRefusalsOfTheWholeRun(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeFetchedIsNotSaidToBe(t *testing.T) {
+	for uri, want := range map[string]string{
+		"gs://bucket/model": "fetch gs://bucket/model: not built in yet: gs (gs://bucket/model); this program fetches file, http, pvc, s3",
+		"hf://me/model":     "fetch hf://me/model: not built in yet: hf",
+		"pvc://claim/model": "name the folder that stands for it here with --claim claim=FOLDER",
+	} {
+		file := filepath.Join(t.TempDir(), "a.yaml")
+		service(t, file, "a", "sklearn", uri, "")
+		r := start(t, Options{Files: []string{file}})
+		for r.until("status") != nil {
+			require.NotEqual(t, "Fetching", r.rows["default/a"]["phase"], uri)
+		}
+		require.Equal(t, exit.Failed, exit.Code(<-r.ended))
+		require.Equal(t, "Failed", r.rows["default/a"]["phase"])
+		require.Contains(t, r.rows["default/a"]["detail"], want)
+	}
+}
+
 func TestFlagsThatContradict(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no file":              {Port: 1},

@@ -298,16 +298,19 @@ func (d *diagnosis) notFetched(r handoff.FetchReport, code int32) string {
 	}
 	what += "): " + bounded(r.Message, maxDetail)
 	message := sentence(what) + " " + restarted
-	if advice := fetchAdvice(r.Kind); advice != "" {
+	if advice := fetchAdvice(r); advice != "" {
 		message += "; " + advice
 	}
 	return message
 }
 
 // fetchAdvice is what to do about each kind of failure that the initializer tells.
-func fetchAdvice(kind string) string {
-	switch kind {
+func fetchAdvice(r handoff.FetchReport) string {
+	switch r.Kind {
 	case "not found":
+		if strings.HasPrefix(r.Source, "file://") {
+			return "a file:// path is looked for inside the pod, not on the machine where the service was written: use a claim (pvc://), an object store, or http(s)"
+		}
 		return "correct the storage URI, or put the model there"
 	case "denied":
 		return "give the credentials of the pod's service account the right to read it"
