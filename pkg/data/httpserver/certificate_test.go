@@ -4,6 +4,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
@@ -111,6 +112,35 @@ func TestHTTPSServesTheNewestFiles(t *testing.T) {
 	require.Equal(t, int64(22), serial(second))
 	require.Equal(t, 1, logs.FilterMessage("certificate reloaded").Len())
 	require.ErrorContains(t, refused(t, s, as(first)), "tls: unknown certificate authority", "the old authority is not let in any more")
+}
+
+// A list of authorities that is half written is a list, too: it is not used before it has been left alone.
+func TestFilesThatAreBeingWrittenAreNotUsed(t *testing.T) {
+	soon := time.Now().Add(time.Hour)
+	o := files(t, pki.New(t, "servers"), pki.New(t, "first"), 1, soon)
+	first, err := os.ReadFile(o.ClientCAFile)
+	require.NoError(t, err)
+	_, _, file := pki.New(t, "second").Files(t, 1, soon)
+	second, err := os.ReadFile(file)
+	require.NoError(t, err)
+	write := func(text []byte) { require.NoError(t, os.WriteFile(o.ClientCAFile, text, 0o600)) }
+	write(append(bytes.Clone(second), first...))
+	s, err := newSecrets(o, zap.NewNop())
+	require.NoError(t, err)
+	look := func() material {
+		s.looked = time.Time{}
+		return s.newest()
+	}
+	before := s.current
+	s.settle = time.Second // long enough for the rest to be written, however busy the machine is
+	write(second)
+	rest := time.AfterFunc(100*time.Millisecond, func() { write(append(bytes.Clone(second), first...)) })
+	defer rest.Stop()
+	require.Same(t, before.clients, look().clients)
+
+	s.settle = 0
+	write(first)
+	require.NotSame(t, before.clients, look().clients, "what stays is used")
 }
 
 func TestClientsAreToldWhyTheyAreNotLetIn(t *testing.T) {

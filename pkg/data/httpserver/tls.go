@@ -72,14 +72,21 @@ func (o TLS) minVersion() (uint16, error) {
 	}
 }
 
-// recheck is how old the look at the files may be.
-const recheck = 2 * time.Second
+const (
+	// recheck is how old the look at the files may be.
+	recheck = 2 * time.Second
+	// settle is how long changed files have to stay the same: one that is being written may look whole, as a list of authorities does.
+	settle = 20 * time.Millisecond
+)
+
+var errUnsettled = errors.New("the files are being written")
 
 // secrets are the newest usable files of a TLS, which others replace while the server runs.
 type secrets struct {
-	opts TLS
-	min  uint16
-	log  *zap.Logger
+	opts   TLS
+	min    uint16
+	settle time.Duration
+	log    *zap.Logger
 
 	mu       sync.Mutex
 	current  material
@@ -99,7 +106,7 @@ func newSecrets(opts TLS, log *zap.Logger) (*secrets, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	s := &secrets{opts: opts, log: log}
+	s := &secrets{opts: opts, settle: settle, log: log}
 	s.min, _ = opts.minVersion()
 	var err error
 	if s.current, err = s.read(material{}); err != nil {
@@ -110,20 +117,35 @@ func newSecrets(opts TLS, log *zap.Logger) (*secrets, error) {
 	return s, nil
 }
 
-// read makes the material of the files, or returns old if they have not changed.
-func (s *secrets) read(old material) (material, error) {
-	var m material
-	var err error
+func (s *secrets) contents() (files [3][]byte, err error) {
 	for i, name := range []string{s.opts.CertFile, s.opts.KeyFile, s.opts.ClientCAFile} {
 		if name == "" {
 			continue
 		}
-		if m.files[i], err = os.ReadFile(name); err != nil {
-			return m, fmt.Errorf("load the %s: %w", [...]string{"certificate", "certificate's key", "client authorities"}[i], err)
+		if files[i], err = os.ReadFile(name); err != nil {
+			return files, fmt.Errorf("load the %s: %w", [...]string{"certificate", "certificate's key", "client authorities"}[i], err)
 		}
 	}
-	if old.pair != nil && slices.EqualFunc(m.files[:], old.files[:], bytes.Equal) {
-		return old, nil
+	return files, nil
+}
+
+// read makes the material of the files, or returns old if they have not changed.
+func (s *secrets) read(old material) (m material, err error) {
+	if m.files, err = s.contents(); err != nil {
+		return m, err
+	}
+	if old.pair != nil {
+		if slices.EqualFunc(m.files[:], old.files[:], bytes.Equal) {
+			return old, nil
+		}
+		time.Sleep(s.settle)
+		again, err := s.contents()
+		if err != nil {
+			return m, err
+		}
+		if !slices.EqualFunc(m.files[:], again[:], bytes.Equal) {
+			return m, errUnsettled
+		}
 	}
 	pair, err := tls.X509KeyPair(m.files[0], m.files[1])
 	if err != nil {
@@ -156,6 +178,7 @@ func (s *secrets) newest() material {
 		fallthrough
 	case err == nil:
 		s.current, s.told = m, ""
+	case errors.Is(err, errUnsettled):
 	case err.Error() != s.told:
 		s.told = err.Error()
 		s.log.Warn("the new certificate cannot be used; the old one stays", zap.Error(err))

@@ -8,8 +8,10 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,4 +79,71 @@ func TestBothPortsAreSecured(t *testing.T) {
 	require.Error(t, err, "cleartext on the secured port")
 	p.stop()
 	require.NoError(t, <-p.done)
+}
+
+// The server's files are written anew all the time, one after the other and in place, while clients connect anew for each request: none is
+// refused, and new certificates come into use.
+func TestCertificatesAreRenewedUnderLoad(t *testing.T) {
+	ca, clients := pki.New(t, "servers"), pki.New(t, "clients")
+	soon := time.Now().Add(time.Hour)
+	core, logs := observer.New(zap.InfoLevel)
+	opts := serve.Options{Models: []serve.Model{{Name: "m", Model: &sum{word: "sum"}}}, Log: zap.New(core)}
+	tlsFiles := &opts.Server.TLS
+	tlsFiles.GRPC = true
+	tlsFiles.CertFile, tlsFiles.KeyFile, _ = ca.Files(t, 1, soon)
+	_, _, tlsFiles.ClientCAFile = clients.Files(t, 1, soon)
+	p := run(t, opts)
+	require.Eventually(t, p.Ready, waitFor, tick)
+	known := &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{*clients.Pair(t, soon)}}
+	authority, err := os.ReadFile(tlsFiles.ClientCAFile)
+	require.NoError(t, err)
+
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	each := func(ask func() error) {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := ask(); err != nil {
+					t.Errorf("a client is refused: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for _, h2 := range []bool{false, true} {
+		web := http.Client{Transport: &http.Transport{TLSClientConfig: known.Clone(), DisableKeepAlives: true, ForceAttemptHTTP2: h2}}
+		each(func() error {
+			resp, err := web.Post("https://"+p.HTTPAddr().String()+"/v1/models/m:predict", "application/json", strings.NewReader(v1Body))
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			return err
+		})
+	}
+	each(func() error {
+		conn, err := grpc.NewClient(p.GRPCAddr().String(), grpc.WithTransportCredentials(credentials.NewTLS(known)))
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = inferencev2.NewGRPCInferenceServiceClient(conn).ModelInfer(context.Background(), inferRequest("m"))
+		return err
+	})
+	for serial := int64(2); logs.FilterMessage("certificate reloaded").Len() < 1; serial++ {
+		cert, key := ca.Issue(t, serial, soon)
+		for name, text := range map[string][]byte{tlsFiles.CertFile: cert, tlsFiles.KeyFile: key, tlsFiles.ClientCAFile: authority} {
+			require.NoError(t, os.WriteFile(name, text[:len(text)/2], 0o600))
+			require.NoError(t, os.WriteFile(name, text, 0o600))
+		}
+		time.Sleep(100 * time.Millisecond) // as files are left alone in the end
+		require.Less(t, serial, int64(500), "no certificate is taken")
+	}
+	close(stop)
+	all.Wait()
 }
