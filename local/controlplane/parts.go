@@ -6,7 +6,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +16,8 @@ import (
 	controlleroptions "k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	scheduleroptions "k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+
+	"github.com/kserve-go/kserve-go/local/place"
 )
 
 // controllerNames are the controllers that a node of processes needs. No node lifecycle: there is one node, and it lives as long as
@@ -35,7 +36,7 @@ var volumeControllerNames = []string{ //nolint:gochecknoglobals // a constant li
 func file(o Options, name string) string { return filepath.Join(o.PKI, name) }
 
 func readFile(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	b, err := place.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kserve-go/kserve-go/local/place"
 )
 
 // ErrNotMapped says that no map has the image.
@@ -107,7 +109,7 @@ func (s *Store) read() (map[string]Entry, error) {
 
 // rawMap is the map as it is written.
 func rawMap(file string) (map[string]Entry, error) {
-	b, err := os.ReadFile(file)
+	b, err := place.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read image map: %w", err)
 	}
