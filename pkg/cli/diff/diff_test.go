@@ -14,10 +14,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/offline"
@@ -236,6 +238,53 @@ func TestAFileWithoutANamespaceIsOfTheOneThatIsMeant(t *testing.T) {
 	out, err := call(t, "--kubeconfig", api.Kubeconfig(), "-f", file)
 	require.NoError(t, err)
 	require.Contains(t, out, "team/m000: ")
+}
+
+func TestAFileIsLaidOverWhatIsThere(t *testing.T) {
+	live := func(spec, last string) string {
+		return fmt.Sprintf(`{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "m", "namespace": "team", "uid": "u", "annotations": {"serving.kserve.io/deploymentMode": "Standard"%s}},
+			"spec": {"predictor": {%s"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://b/m", "args": ["--a", "--b"]}}}}`, last, spec)
+	}
+	file := func(spec string) string {
+		return `{"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "m", "namespace": "team"}, "spec": {"predictor": {` + spec + `"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://b/m"}}}}`
+	}
+	last := func(spec string) string {
+		return fmt.Sprintf(", %q: %q", corev1.LastAppliedConfigAnnotation, file(spec))
+	}
+	cases := map[string]struct {
+		live, file string
+		min        int32
+		has        bool
+	}{
+		"changed by hand and in no file":  {live(`"minReplicas": 2, `, last("")), file(""), 2, true},
+		"changed by hand and in the file": {live(`"minReplicas": 2, `, last("")), file(`"minReplicas": 3, `), 3, true},
+		"no longer in the file":           {live(`"minReplicas": 2, `, last(`"minReplicas": 2, `)), file(""), 0, false},
+		"made in another way":             {live(`"minReplicas": 2, `, ""), file(""), 2, true},
+		"taken out":                       {live(`"minReplicas": 2, `, ""), file(`"minReplicas": null, `), 0, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			there := &unstructured.Unstructured{}
+			require.NoError(t, there.UnmarshalJSON([]byte(c.live)))
+			s := servingv1beta1.InferenceService{}
+			require.NoError(t, apply(&s, []byte(c.file), there))
+			require.EqualValues(t, "u", s.UID)
+			require.Equal(t, "Standard", s.Annotations["serving.kserve.io/deploymentMode"])
+			require.Equal(t, []string{"--a", "--b"}, s.Spec.Predictor.Model.Args, "a list that the file does not name stays")
+			if !c.has {
+				require.Nil(t, s.Spec.Predictor.MinReplicas)
+				return
+			}
+			require.Equal(t, c.min, *s.Spec.Predictor.MinReplicas)
+
+			api := cluster(t, 0, c.live)
+			name := filepath.Join(t.TempDir(), "m.yaml")
+			require.NoError(t, os.WriteFile(name, []byte(c.file), 0o600))
+			out, err := call(t, "--kubeconfig", api.Kubeconfig(), "-f", name)
+			require.NoError(t, err)
+			require.Contains(t, out, fmt.Sprintf("minReplicas: %d", c.min), "what the autoscaler becomes")
+		})
+	}
 }
 
 func TestARuntimeWithFieldsOfALaterVersionServes(t *testing.T) {

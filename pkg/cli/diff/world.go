@@ -67,7 +67,11 @@ func open(ctx context.Context, client dynamic.Interface, o Options, namespace st
 		if s, ok := one.Value.(*servingv1beta1.InferenceService); ok {
 			s.UID = placeholder
 			w.wanted[id(one)] = len(o.Names) == 0 || slices.Contains(o.Names, one.Name)
-			if _, err := w.reading.Identify(ctx, one, s); err != nil {
+			there, err := w.reading.Identify(ctx, one, s)
+			if err == nil && there != nil {
+				err = apply(s, one.Text, there)
+			}
+			if err != nil {
 				return nil, online.Error(err)
 			}
 		}

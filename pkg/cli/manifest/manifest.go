@@ -39,6 +39,8 @@ type Object struct {
 	Broken bool
 	// Unplaced says that no namespace was written.
 	Unplaced bool
+	// Text is an InferenceService as it was written, in JSON: Value does not tell what was left out from what is empty. Of others it is nil.
+	Text []byte
 
 	tree   *tree
 	inList bool

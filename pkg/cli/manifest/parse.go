@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 )
 
 // document is one part of a file between the lines that hold "---".
@@ -194,6 +196,9 @@ func decode(raw []byte, o *Object) ([]*Object, []Fault) {
 		return nil, fault(path, message)
 	}
 	o.Name, o.Namespace = h.Metadata.Name, h.Metadata.Namespace
+	if h.Kind == servingv1beta1.InferenceServiceKind {
+		o.Text = raw
+	}
 	faults := o.decodeStrict(raw, fresh)
 	if o.Name == "" && headerErr == nil {
 		message := "missing"

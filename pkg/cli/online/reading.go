@@ -130,6 +130,7 @@ func (r *Reading) Take(u *unstructured.Unstructured) error {
 	}
 	service := u.GetKind() == servingv1beta1.InferenceServiceKind
 	for _, o := range objects {
+		o.Text = nil // nobody wrote it, and there may be many
 		if !service || !o.Broken {
 			o.Broken = false
 			r.add(o)

@@ -99,22 +99,23 @@ func shorten(v any) {
 	}
 }
 
-// Identify gives the service of a file what the API server and the controller have added to the one of the cluster; found says whether it is there.
-func (r *Reading) Identify(ctx context.Context, o *manifest.Object, s *servingv1beta1.InferenceService) (found bool, err error) {
+// Identify gives the service of a file what the API server and the controller have added to the one of the cluster, which it returns; nil where
+// there is none.
+func (r *Reading) Identify(ctx context.Context, o *manifest.Object, s *servingv1beta1.InferenceService) (*unstructured.Unstructured, error) {
 	u, err := r.Client.Resource(beta("inferenceservices")).Namespace(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
 		if err = r.lacks("inferenceservices", err); err != nil {
-			return false, fmt.Errorf("read InferenceService %s/%s: %w", o.Namespace, o.Name, err)
+			return nil, fmt.Errorf("read InferenceService %s/%s: %w", o.Namespace, o.Name, err)
 		}
-		return false, nil
+		return nil, nil
 	}
 	shorten(u.Object["status"])
 	objects, _, err := decode(u)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	s.UID, s.Generation, s.CreationTimestamp = u.GetUID(), u.GetGeneration(), u.GetCreationTimestamp()
 	for _, one := range objects {
@@ -122,5 +123,5 @@ func (r *Reading) Identify(ctx context.Context, o *manifest.Object, s *servingv1
 			s.Status, s.Finalizers = before.Status, before.Finalizers
 		}
 	}
-	return true, nil
+	return u, nil
 }
