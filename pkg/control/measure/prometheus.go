@@ -106,6 +106,8 @@ func query(ctx context.Context, client promv1.API, text string, limit time.Durat
 		return 0, rollout.ReasonNoAnswer, err //nolint:wrapcheck // told says it in words
 	}
 	switch v := answer.(type) {
+	case nil: // "data": null is an answer to the library
+		return 0, rollout.ReasonNoAnswer, answerError("the answer has no result")
 	case *model.Scalar:
 		value = float64(v.Value)
 	case model.Vector:
@@ -114,6 +116,9 @@ func query(ctx context.Context, client promv1.API, text string, limit time.Durat
 		}
 		if len(v) == 0 {
 			return 0, rollout.ReasonNoData, answerError("there is nothing to measure yet")
+		}
+		if v[0] == nil || v[0].Histogram == nil && v[0].Timestamp == 0 {
+			return 0, rollout.ReasonNoAnswer, errNoValue
 		}
 		if v[0].Histogram != nil {
 			return 0, rollout.ReasonNoAnswer, answerError("the query gives a histogram, one number is wanted")
@@ -127,6 +132,9 @@ func query(ctx context.Context, client promv1.API, text string, limit time.Durat
 	}
 	return value, "", nil
 }
+
+// errNoValue is for a series that the library reads as 0 at the beginning of time.
+const errNoValue = answerError("the answer has a series without a value")
 
 // unreachable says that another query would meet the same.
 func unreachable(err error) bool {

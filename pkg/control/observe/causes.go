@@ -115,7 +115,7 @@ func canaryCauses() []Cause {
 		{ReasonPredictorHostOnly, onCanaries, "requests that come by the transformer go to the stable predictor; the predictor's own host is split", "", ""},
 		{rollout.ReasonOutOfBounds, "canaryStatuses", "a measurement is not as the analysis asks", "at the next look", ""},
 		{rollout.ReasonNoPrometheus, "canaryStatuses", "the operator has named no Prometheus", "", "set it in the operator's ConfigMap"},
-		{rollout.ReasonNoAnswer, "canaryStatuses", "Prometheus did not answer, or not with a number; this is no verdict", "at the next look", ""},
+		{rollout.ReasonNoAnswer, "canaryStatuses", "Prometheus did not answer, or not with a number that is possible; this is no verdict", "at the next look", ""},
 		{rollout.ReasonNoData, "canaryStatuses", "there was nothing to measure, as without requests; this is no verdict", "at the next look", ""},
 	}
 }

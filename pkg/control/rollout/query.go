@@ -78,6 +78,14 @@ func bounds(a *servingv1beta1.CanaryAnalysis) []bound {
 	return list
 }
 
+// mostPercent leaves room for what sums of rates are off by.
+const mostPercent = 100.01
+
+// absurd says that a value cannot be what is measured, such as a rate of 250 percent: a query that measures something else is no judge of a canary.
+func (b bound) absurd(v float64) bool {
+	return b.percent && (v < 0 || v > mostPercent) || b.seconds && (v < 0 || math.IsInf(v, 0))
+}
+
 func (b bound) holds(v float64) bool {
 	return (b.min == nil || v >= *b.min) && (b.max == nil || v <= *b.max)
 }

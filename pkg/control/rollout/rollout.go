@@ -197,6 +197,9 @@ func (d *decider) judge() {
 	missingWhy := ""
 	for _, b := range bounds {
 		r := d.Look.reading(b.name)
+		if r.Missing == "" && b.absurd(r.Value) {
+			r.Missing, r.Detail = ReasonNoAnswer, number(r.Value)+" is not possible: see what canaryAnalysis of inferenceservice-config asks for"
+		}
 		m := servingv1beta1.CanaryMeasurement{Name: b.name, Wanted: b.String()}
 		switch {
 		case r.Missing != "":

@@ -173,6 +173,41 @@ func TestWithoutAnAnswerNothingIsDecided(t *testing.T) {
 	s.is(servingv1beta1.CanaryPassing, 20)
 }
 
+func TestWhatCannotBeIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reading rollout.Reading
+		says    string
+	}{
+		"more than all requests":     {rate(250), "success-rate: 250 is not possible"},
+		"less than none":             {rate(-1), "success-rate: -1 is not possible"},
+		"a rate by nothing":          {rate(math.Inf(1)), "success-rate: +Inf is not possible"},
+		"a rate below all numbers":   {rate(math.Inf(-1)), "success-rate: -Inf is not possible"},
+		"an answer before the call":  {rollout.Reading{Name: rollout.Latency, Value: -0.1}, "latency: -0.1 is not possible"},
+		"an answer before all time":  {rollout.Reading{Name: rollout.Latency, Value: math.Inf(-1)}, "latency: -Inf is not possible"},
+		"an answer that never comes": {rollout.Reading{Name: rollout.Latency, Value: math.Inf(1)}, "latency: +Inf is not possible"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tell(t, "{warmUp: 0s, failureLimit: 1, steps: [5], successRate: {}, latency: {max: 300ms}}", 20)
+			s.after(0)
+			right := rollout.Reading{Name: rollout.Latency, Value: 0.2}
+			if c.reading.Name == rollout.Latency {
+				right = rate(100)
+			}
+			s.after(time.Minute, c.reading, right)
+			s.is(servingv1beta1.CanaryInconclusive, 5)
+			require.Equal(t, rollout.ReasonNoAnswer, s.last.State.Reason)
+			require.Contains(t, s.last.State.Message, c.says)
+		})
+	}
+	s := tell(t, "{warmUp: 0s, successRate: {}}", 20)
+	s.after(0)
+	s.after(time.Minute, rate(100.0000001))
+	s.is(servingv1beta1.CanaryPassing, 20)
+}
+
 func TestAFailureCountsWhateverElseIsMissing(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "{warmUp: 0s, failureLimit: 1, successRate: {}, latency: {max: 300ms}, queries: [{name: drift, query: x, min: -1, max: 1}]}", 20)
