@@ -403,7 +403,11 @@ func (r *Reconciler) finalize(ctx context.Context, svc *servingv1beta1.Inference
 		r.Events.Event(svc, corev1.EventTypeWarning, observe.ReasonInternalError, "the service is deleted, its trained models may not be: "+gather.Words(err))
 		r.Log.Warn("a service is deleted without its trained models", zap.String("namespace", svc.Namespace), zap.String("name", svc.Name), zap.Error(err))
 	}
-	return r.later(client.ObjectKeyFromObject(svc), r.setFinalizer(ctx, svc, false))
+	err := r.setFinalizer(ctx, svc, false)
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		r.Events.Event(svc, corev1.EventTypeWarning, observe.ReasonInternalError, "the deletion waits for its finalizer to be taken off: "+gather.Words(err))
+	}
+	return r.later(client.ObjectKeyFromObject(svc), err)
 }
 
 // forget drops what is remembered of the services of a name but the one that has the name now; an empty UID is nobody's. A service may go
