@@ -25,7 +25,7 @@ type checker struct {
 
 func (c *checker) fault(key, path, format string, args ...any) {
 	if !c.broken[key] {
-		c.faults = append(c.faults, Fault{Key: key, Path: path, Problem: fmt.Sprintf(format, args...)})
+		c.faults = append(c.faults, Fault{Key: key, Path: path, Problem: problem(format, args)})
 	}
 }
 

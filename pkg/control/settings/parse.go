@@ -105,6 +105,24 @@ func (s *Settings) fillIn() {
 	}
 }
 
+// maxShown is how much of a value that is wrong a fault shows, in bytes: an event has room for 1024, and why it is wrong comes after it.
+const maxShown = 200
+
+// problem writes a fault with the beginnings of the texts that it quotes.
+func problem(format string, args []any) string {
+	short := make([]any, len(args))
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			a = err.Error()
+		}
+		if v := reflect.ValueOf(a); v.Kind() == reflect.String && v.Len() > maxShown { // also of the types of modes
+			a = strings.ToValidUTF8(v.String()[:maxShown], "") + "…"
+		}
+		short[i] = a
+	}
+	return fmt.Sprintf(format, short...)
+}
+
 type decoder struct {
 	data   map[string]string
 	known  []string
@@ -113,7 +131,7 @@ type decoder struct {
 }
 
 func (d *decoder) fault(key, path, format string, args ...any) {
-	d.faults = append(d.faults, Fault{Key: key, Path: path, Problem: fmt.Sprintf(format, args...)})
+	d.faults = append(d.faults, Fault{Key: key, Path: path, Problem: problem(format, args)})
 }
 
 // broken are the keys that could not be read; their values are not judged a second time.

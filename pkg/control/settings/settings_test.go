@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -255,4 +256,22 @@ func TestWhatNobodyReadsIsTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.Odd, len(sections), "each section is looked through")
 	require.Contains(t, s.Unread(), "canaryAnalysis $.whollyUnlikeAnything: is not known and has no effect")
+}
+
+// An event about the ConfigMap has room for 1024 bytes.
+func TestAFaultShowsTheBeginningOfAValue(t *testing.T) {
+	long := strings.Repeat("é", 400<<10)
+	for key, text := range map[string]string{
+		"ingress": `{"ingressDomain": "` + long + `"}`,
+		"deploy":  `{"defaultDeploymentMode": "` + long + `"}`,
+		"router":  `{"image": "r", "cpuRequest": "` + long + `"}`,
+		"agent":   `{"image": ["` + long + `"]}`,
+		"logger":  long,
+	} {
+		_, err := settings.Parse(map[string]string{key: text})
+		require.Error(t, err, key)
+		require.Contains(t, err.Error(), key+" $", key)
+		require.True(t, utf8.ValidString(err.Error()), key)
+		require.Less(t, len(err.Error()), 1500, "%s: %.900s", key, err)
+	}
 }
