@@ -39,7 +39,18 @@ const (
 )
 
 // maxAnswer bounds what a server may make this program hold.
-const maxAnswer = 1 << 30
+const maxAnswer = 256 << 20
+
+// errLong says that a server's answer has no end that this program waits for.
+var errLong = errors.New("it is longer than this program takes")
+
+func readAnswer(r io.Reader, most int64) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(raw)) > most {
+		return nil, fmt.Errorf("%w: %d MiB", errLong, most>>20)
+	}
+	return raw, err
+}
 
 // Options are what the flags set.
 type Options struct {
@@ -378,8 +389,11 @@ func (o *Options) post(ctx context.Context, path string, body []byte) (*Answer, 
 		return nil, o.unreachable(ctx, base.Host, err)
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	raw, err := readAnswer(response.Body, maxAnswer)
 	took := time.Since(start)
+	if errors.Is(err, errLong) {
+		return nil, exit.Errorf(exit.Failed, "read the answer of %s: %w", base.Host, err)
+	}
 	if err != nil {
 		return nil, o.unreachable(ctx, base.Host, err)
 	}

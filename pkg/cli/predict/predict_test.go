@@ -258,3 +258,23 @@ func TestGRPC(t *testing.T) {
 	require.True(t, errors.As(err, &e))
 	require.Empty(t, exit.Message(err), "the refusal was printed already")
 }
+
+func TestAnAnswerWithoutEndIsNotWaitedFor(t *testing.T) {
+	raw, err := readAnswer(strings.NewReader("whole"), 5)
+	require.NoError(t, err)
+	require.Equal(t, "whole", string(raw))
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for block := make([]byte, 1<<20); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}))
+	defer endless.Close()
+	response, err := http.Get(endless.URL)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	_, err = readAnswer(response.Body, 2<<20)
+	require.ErrorIs(t, err, errLong)
+	require.ErrorContains(t, err, "2 MiB")
+}
