@@ -10,7 +10,9 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -19,7 +21,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster"
 	"github.com/kserve-go/kserve-go/pkg/cli/diff"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
@@ -66,6 +70,9 @@ shows what a cluster would make of it, and sends requests to what is running.
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if meant := meantFlag(cmd, err); meant != "" {
+			return exit.Errorf(exit.Usage, "%w; did you mean %s?", err, meant)
+		}
 		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
@@ -192,6 +199,35 @@ func unknown(cmd *cobra.Command, word string) error {
 	}
 	return exit.Errorf(exit.Usage, "unknown command %q for %q; did you mean %s?", word, cmd.CommandPath(), strings.Join(meant, " or "))
 }
+
+// meantFlag is the flag of a command that is spelt like the one that it does not have; empty where none is.
+func meantFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	typed := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()) // one dash before a long name, or two
+	if len(typed) < shortestFlag {
+		return ""
+	}
+	best, edits := "", mostEdits+1
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		n := spelling.Edits(typed[:min(len(typed), longestFlag)], f.Name)
+		if strings.HasPrefix(f.Name, typed) {
+			n = min(n, mostEdits)
+		}
+		if n < edits && !f.Hidden {
+			best, edits = "--"+f.Name, n
+		}
+	})
+	return best
+}
+
+const (
+	mostEdits    = 2
+	shortestFlag = 3  // of fewer letters everything is spelt alike
+	longestFlag  = 40 // of more nothing is
+)
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, streams output.Streams) int {

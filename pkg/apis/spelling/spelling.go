@@ -3,7 +3,7 @@
 
 // Package spelling finds what a person may have meant, for messages that ask "did you mean …?".
 //
-// Called by: apis/serving/v1beta1, control/{admit/review,resolve}, cli/manifest.
+// Called by: apis/serving/v1beta1, control/{admit/review,resolve}, cli, cli/{cluster,manifest}.
 // Next: nothing; it is a leaf.
 package spelling
 

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -232,15 +233,24 @@ func forwardCommand(t *Target, streams output.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "forward LOCAL TARGET",
 		Short:   "Carry a port of this machine to host:port inside the cluster, until Ctrl-C",
-		Example: `  kserve local forward 127.0.0.1:9000 s3.kserve-samples.svc.cluster.local:9000`,
+		Long:    "LOCAL is an address of this machine, or a port of 127.0.0.1; port 0 takes a free one.",
+		Example: `  kserve local forward 9000 s3.kserve-samples.svc.cluster.local:9000`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, _, err := t.running(); err != nil {
 				return err
 			}
-			return t.call(cmd.Context(), streams, "forward", args...)
+			return t.call(cmd.Context(), streams, "forward", onThisMachine(args[0]), args[1])
 		},
 	}
+}
+
+// onThisMachine is an address; of a port alone, that of 127.0.0.1.
+func onThisMachine(address string) string {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		return net.JoinHostPort("127.0.0.1", address)
+	}
+	return address
 }
 
 func kubectlCommand(t *Target, streams output.Streams) *cobra.Command {

@@ -434,6 +434,12 @@ func TestTheEndOfALog(t *testing.T) {
 	}
 }
 
+func TestAPortAloneIsOfThisMachine(t *testing.T) {
+	for address, want := range map[string]string{"9000": "127.0.0.1:9000", "0": "127.0.0.1:0", ":9000": ":9000", "localhost:9000": "localhost:9000", "99999": "99999", "x": "x"} {
+		require.Equal(t, want, onThisMachine(address))
+	}
+}
+
 func TestAListReadsAsASentence(t *testing.T) {
 	require.Equal(t, "", list(nil))
 	require.Equal(t, "a", list([]string{"a"}))

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/kserve-go/kserve-go/pkg/apis/spelling"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
@@ -293,6 +294,13 @@ func noPods(ctx context.Context, client dynamic.Interface, namespace, name strin
 		return nil
 	}
 	o, err := client.Resource(live.InferenceServices()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		for _, meant := range []string{"controller", "webhook", "cluster"} {
+			if spelling.Edits(name[:min(len(name), 40)], meant) <= 2 {
+				return exit.Errorf(exit.Failed, "namespace %s has no pod and no InferenceService %s; did you mean %q?", namespace, name, meant)
+			}
+		}
+	}
 	if err != nil {
 		return nil //nolint:nilerr // kubectl asks the same server, and says what is wrong
 	}

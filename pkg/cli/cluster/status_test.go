@@ -53,6 +53,9 @@ func TestLogsOfAServiceWithoutPodsSayWhyThereAreNone(t *testing.T) {
 	api := fakeapi.New(t, isvc("stopped", `{conditions: [{type: Ready, status: "False", reason: Stopped, message: the service is stopped}]}`), isvc("idle", `{conditions: [{type: Ready, status: "True"}]}`))
 	root := t.TempDir()
 	api.AsLocal(root, "mine", "")
+	_, _, err := kserve(t, "logs", "contoller", "-n", "team", "--state="+root, "--name=mine")
+	require.Equal(t, exit.Failed, exit.Code(err))
+	require.ErrorContains(t, err, `namespace team has no pod and no InferenceService contoller; did you mean "controller"?`)
 	for name, why := range map[string]string{"stopped": "Stopped: the service is stopped", "idle": "scaled to zero"} {
 		_, _, err := kserve(t, "logs", name, "-n", "team", "--state="+root, "--name=mine")
 		require.Equal(t, exit.Failed, exit.Code(err))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ type executor struct {
 	mu sync.Mutex
 	// served are the services whose model is in the repository, by ID.
 	served map[string]*work
+	// reloaded are the services that were loaded anew, until that is told.
+	reloaded []string
 	// graphs are the ways to the graphs that are served, by ID. Only route uses it.
 	graphs map[string]graphWays
 	// local are the models on this machine that services were last fetched from, by ID.
@@ -180,17 +183,57 @@ func (e *executor) deploy(ctx context.Context, id string, w *work) {
 	e.board.set(id, func(r *Row) { r.Phase, r.Detail = Loading, source })
 	w.dir = dir
 	if err := e.load(ctx, w); err != nil {
-		e.keepOr(id, old, fmt.Errorf("load the model of %s: %w", source, err))
+		e.keepOr(id, old, fmt.Errorf("load the model of %s: %w", source, w.withoutCache(err, e.fetcher.cache)))
 		return
 	}
 	e.mu.Lock()
 	e.served[id] = w
 	e.reach(w)
 	e.mu.Unlock()
-	if old != nil && old.place() != w.place() {
-		_ = e.models.remove(old.place()) // it was there: the new one is beside it
+	if old != nil {
+		e.again(id)
+		if old.place() != w.place() {
+			_ = e.models.remove(old.place()) // it was there: the new one is beside it
+		}
 	}
 	e.ready(id, w)
+}
+
+// again keeps that a service was loaded anew, for whoever tells how a change went.
+func (e *executor) again(id string) {
+	_, namespace, name := offline.SplitID(id)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reloaded = append(e.reloaded, namespace+"/"+name)
+}
+
+// loadedAgain are the services that were loaded anew since it was last asked, sorted.
+func (e *executor) loadedAgain() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.reloaded
+	e.reloaded = nil
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// renamed is an error in other words.
+type renamed struct {
+	error
+
+	text string
+}
+
+func (r renamed) Error() string { return r.text }
+func (r renamed) Unwrap() error { return r.error }
+
+// withoutCache is an error whose text calls files as they are called at the source, where they lie in the cache now.
+func (w *work) withoutCache(err error, cache string) error {
+	if !strings.HasPrefix(w.dir, cache+string(filepath.Separator)) {
+		return err
+	}
+	text := strings.ReplaceAll(err.Error(), w.dir+string(filepath.Separator), "")
+	return renamed{err, strings.ReplaceAll(text, w.dir, describe(w.sources, modelref.Redact))}
 }
 
 func (e *executor) ready(id string, w *work) {

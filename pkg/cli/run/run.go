@@ -348,13 +348,17 @@ func (s *session) applied(ctx context.Context) bool {
 
 func (s *session) ready(t tally) {
 	rows := s.board.snapshot()
-	text := t.sentence(len(rows))
+	text, fields := t.sentence(len(rows)), map[string]any{"ready": t.ready, "before": t.before, "failed": t.failed}
+	if again := s.exec.loadedAgain(); len(again) > 0 {
+		text += "; loaded again: " + strings.Join(again, ", ")
+		fields["reloaded"] = again
+	}
 	if output.IsTerminal(s.streams.Out) {
 		width, _ := output.Size(s.streams.Out)
 		text = strings.Join(append(remarks(rows, width), text), "\n")
 	}
 	s.board.say(func() {
-		s.say("serving", text, map[string]any{"ready": t.ready, "before": t.before, "failed": t.failed})
+		s.say("serving", text, fields)
 	})
 }
 

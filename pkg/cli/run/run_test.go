@@ -476,6 +476,22 @@ func TestWhatCannotBeFetchedIsNotSaidToBe(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsNoModelIsCalledByItsName(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{
+		"notes.txt":    "no model file in file://" + dir + "/notes.txt: expected one file that ends in .joblib",
+		"model.joblib": "load the model of file://" + dir + "/model.joblib: load model a: model.joblib as sklearn: ",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("hello"), 0o600))
+		file := filepath.Join(t.TempDir(), "a.yaml")
+		service(t, file, "a", "sklearn", "file://"+filepath.Join(dir, name), "")
+		r := start(t, Options{Files: []string{file}})
+		require.Nil(t, r.until("serving"))
+		require.Equal(t, exit.Failed, exit.Code(<-r.ended))
+		require.Contains(t, r.rows["default/a"]["detail"], want)
+	}
+}
+
 func TestFlagsThatContradict(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no file":              {Port: 1},

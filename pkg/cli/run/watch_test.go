@@ -66,22 +66,27 @@ func TestWatchServesAModelThatIsTrainedAgain(t *testing.T) {
 			}
 			service(t, o.Files[0], "iris", "sklearn", uri, "")
 			r := start(t, o)
-			require.EqualValues(t, 1, r.until("serving")["ready"], r.rows)
+			serving := r.until("serving")
+			require.EqualValues(t, 1, serving["ready"], r.rows)
+			require.Nil(t, serving["reloaded"], "it is loaded for the first time")
 			url := r.url + "/v1/models/iris:predict"
 			_, body := post(t, url, "", row)
 			require.JSONEq(t, answerOne, body)
 			stop := asking(url)
 
 			model(t, dir, "iris-other")
-			require.EqualValues(t, 1, r.until("serving")["ready"], r.rows)
+			serving = r.until("serving")
+			require.EqualValues(t, 1, serving["ready"], r.rows)
+			require.Equal(t, []any{"default/iris"}, serving["reloaded"])
 			_, body = post(t, url, "", row)
 			require.JSONEq(t, answerTwo, body)
 
 			// A file that is no model keeps the one before; the next good one takes its place.
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "model.joblib"), []byte("half"), 0o600))
-			serving := r.until("serving")
+			serving = r.until("serving")
 			require.EqualValues(t, 1, serving["ready"], r.rows)
 			require.EqualValues(t, 1, serving["before"], r.rows)
+			require.Nil(t, serving["reloaded"])
 			_, body = post(t, url, "", row)
 			require.JSONEq(t, answerTwo, body)
 			model(t, dir, "iris")
