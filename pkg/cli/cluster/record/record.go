@@ -107,7 +107,7 @@ func (p *Place) Running() (*Record, error) {
 	if pid == 0 {
 		return nil, fmt.Errorf("%w: %q (%s); start it with: kserve local up%s", ErrNotRunning, p.Name, p.Dir(), p.Flags())
 	}
-	raw, err := os.ReadFile(filepath.Join(p.Dir(), "ready.json"))
+	raw, err := readFile(filepath.Join(p.Dir(), "ready.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the cluster's record: %w", err)
 	}
@@ -121,6 +121,39 @@ func (p *Place) Running() (*Record, error) {
 		return nil, fmt.Errorf("%w: cluster %q is starting or ending (process %d); its log is %s", ErrNotRunning, p.Name, pid, p.Output())
 	}
 	return r, nil
+}
+
+// maxRecord is more than a record has, in bytes.
+const maxRecord = 1 << 20
+
+// readFile reads a small file. Something else of that name, which may never answer or never end, is refused.
+func readFile(path string) ([]byte, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
+	if err == nil && len(raw) > maxRecord {
+		err = fmt.Errorf("%s is longer than any record: remove it", path)
+	}
+	return raw, err
+}
+
+// open opens a file that the cluster wrote. Something else of that name, for which opening may wait, is refused.
+func open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file, as a cluster writes it: remove it", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Flags are what a person adds to name this cluster, empty for the default one.
@@ -173,7 +206,7 @@ func (p *Place) Owner() (int, error) {
 
 // look is one look at the lock; io.EOF is one that was just taken.
 func (p *Place) look() (int, error) {
-	f, err := os.OpenFile(p.Dir()+".lock", os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe of that name is not waited for
+	f, err := open(p.Dir() + ".lock")
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -192,6 +225,9 @@ func (p *Place) look() (int, error) {
 	if _, err := fmt.Fscan(f, &pid); err != nil {
 		return 0, fmt.Errorf("read the cluster's lock %s: %w", f.Name(), err)
 	}
+	if pid < 1 { // to the kernel such a number means many processes
+		return 0, fmt.Errorf("read the cluster's lock %s: %d is no process", f.Name(), pid)
+	}
 	return pid, nil
 }
 
@@ -203,7 +239,7 @@ func (p *Place) Killed() bool {
 
 // WaitFree blocks until no process holds the name.
 func (p *Place) WaitFree(ctx context.Context) error {
-	f, err := os.Open(p.Dir() + ".lock")
+	f, err := open(p.Dir() + ".lock")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -70,9 +70,8 @@ func TestAPipeWhereTheLockShouldBeIsNotWaitedFor(t *testing.T) {
 	p, err := At(t.TempDir(), "mine")
 	require.NoError(t, err)
 	require.NoError(t, syscall.Mkfifo(p.Dir()+".lock", 0o600))
-	pid, err := p.Owner()
-	require.NoError(t, err)
-	require.Zero(t, pid)
+	_, err = p.Owner()
+	require.ErrorContains(t, err, "mine.lock is no file, as a cluster writes it: remove it")
 }
 
 func TestWhereClustersAre(t *testing.T) {
@@ -99,4 +98,22 @@ func TestTheRecordIsTheOneThatTheClusterWrites(t *testing.T) {
 	for _, name := range []string{"name", "kubeconfig", "apiServer", "gateway", "state", "pid", "node", "notEnforced", "memoryLimits", "startSeconds"} {
 		require.Regexp(t, "`json:\""+name+"[\",]", string(writer))
 	}
+}
+
+func TestWhatIsNoFileIsNeitherReadNorWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, is := range []func() error{
+		func() error { return syscall.Mkfifo(path, 0o600) },
+		func() error { return os.Mkdir(path, 0o700) },
+		func() error { return os.Symlink("/dev/zero", path) },
+	} {
+		require.NoError(t, is())
+		_, err := readFile(path)
+		require.ErrorContains(t, err, path+" is no file, as a cluster writes it: remove it")
+		require.NoError(t, os.Remove(path))
+	}
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Truncate(path, 1<<40))
+	_, err := readFile(path)
+	require.ErrorContains(t, err, path+" is longer than any record: remove it")
 }
