@@ -8,14 +8,18 @@ import "fmt"
 // maxExplained is the deepest tree that Contributions explains: its memory grows with the square of the depth.
 const maxExplained = 1024
 
-// maxEffort bounds the time of a row, in sums over leaves of the square of their depth: a few seconds.
+// maxEffort bounds the time of a row, in sums over leaves of the square of their depth: seconds.
 const maxEffort = 1 << 31
+
+// portion is how much of that is done between two looks at the caller's patience: some hundredths of a second.
+const portion = 1 << 22
 
 // Contributions adds to out, for each row and output, what every feature contributes to the sum of the trees [first, last), and
 // behind them what the trees give on average: Options.Features + 1 numbers. It is the path-dependent algorithm for trees, exact in the
 // sense of Shapley with the covers of training as weights (Lundberg, Erion, Lee: Consistent Individualized Feature Attribution for
-// Tree Ensembles, 2018, Algorithm 2), and needs Tree.Cover. Its time grows with leaves times the square of the depth.
-func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) error {
+// Tree Ensembles, 2018, Algorithm 2), and needs Tree.Cover. Its time grows with leaves times the square of the depth. Where that is long, patience
+// is asked now and then: what it returns ends the work, and is the error. It may be nil.
+func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64, patience func() error) error {
 	if f.cover == nil && last > first {
 		return fmt.Errorf("the model keeps no weights of its nodes, which contributions need")
 	}
@@ -30,9 +34,41 @@ func (f *Forest[V]) Contributions(m Matrix, first, last int, out []float64) erro
 	case effort > maxEffort:
 		return fmt.Errorf("the trees have so many leaves, so deep, that a row would take %.0f times as long as is allowed", effort/maxEffort)
 	}
-	out = out[:m.Rows*f.outputs*(f.features+1)]
-	f.split(m.Rows, func(from, to int) { f.contribute(&m, from, to, contributed{span{first, last}, depth}, out) })
+	width := f.outputs * (f.features + 1)
+	out = out[:m.Rows*width]
+	step := max(1, int(portion/max(effort, 1))) * max(1, f.threads)
+	for from := 0; from < m.Rows; from += step {
+		part := m.Part(from, min(from+step, m.Rows))
+		for t := first; t < last; {
+			if patience != nil {
+				if err := patience(); err != nil {
+					return err
+				}
+			}
+			next := f.portion(t, last, effort)
+			f.attribute(part, contributed{span{t, next}, depth}, out[from*width:])
+			t = next
+		}
+	}
 	return nil
+}
+
+func (f *Forest[V]) attribute(m Matrix, trees contributed, out []float64) {
+	inParts(m.Rows, min(f.threads, m.Rows), func(from, to int) { f.contribute(&m, from, to, trees, out) })
+}
+
+// portion is the end of the trees from first on that are one, of trees that take so much; one tree at least.
+func (f *Forest[V]) portion(first, last int, effort float64) int {
+	if effort <= portion {
+		return last
+	}
+	done := f.effort[first]
+	for first++; first < last; first++ {
+		if done += f.effort[first]; done > portion {
+			break
+		}
+	}
+	return first
 }
 
 // contributed are the trees of a call, and the depth of the deepest.

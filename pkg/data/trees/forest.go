@@ -102,8 +102,10 @@ type span struct{ first, last int }
 func (f *Forest[V]) parts(rows int) int { return min(f.threads, rows/rowsPerThread) }
 
 // split runs work over [0, rows), in pieces on several cores when there is enough to do.
-func (f *Forest[V]) split(rows int, work func(from, to int)) {
-	parts := f.parts(rows)
+func (f *Forest[V]) split(rows int, work func(from, to int)) { inParts(rows, f.parts(rows), work) }
+
+// inParts runs work over [0, rows) in so many pieces at once.
+func inParts(rows, parts int, work func(from, to int)) {
 	if parts < 2 {
 		work(0, rows)
 		return

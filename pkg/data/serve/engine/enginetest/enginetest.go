@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -180,4 +181,27 @@ func Benchmark(b *testing.B, e engine.Engine, name string) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
 		})
 	}
+}
+
+// fading is a context whose deadline passes when it has been looked at some times.
+type fading struct {
+	context.Context //nolint:containedctx // it is one
+	looks           atomic.Int64
+}
+
+func (c *fading) Err() error {
+	if c.looks.Add(-1) < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// EndsWithItsCaller tests that a long request, which is not many rows for a prediction, ends in the middle when its deadline passes.
+func EndsWithItsCaller(t *testing.T, m engine.Model, parameters tensor.Parameters) {
+	t.Helper()
+	in := Array(2000, int(m.Metadata().Inputs[0].Shape[1]), func(i int) float64 { return float64(i%17) / 10 })
+	in.Parameters = parameters
+	ctx := &fading{Context: t.Context()}
+	ctx.looks.Store(3)
+	require.ErrorIs(t, m.Predict(ctx, in, &tensor.Response{}), context.DeadlineExceeded)
 }

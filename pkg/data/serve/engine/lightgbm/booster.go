@@ -4,6 +4,7 @@
 package lightgbm
 
 import (
+	"context"
 	"errors"
 	"math"
 	"sync"
@@ -316,13 +317,15 @@ func (b *Booster) Leaves(m trees.Matrix, c Call, out []int32) {
 }
 
 // Contributions writes what each feature contributes to each raw score, Features + 1 numbers a class.
-func (b *Booster) Contributions(m trees.Matrix, c Call, out []float64) error {
+func (b *Booster) Contributions(ctx context.Context, m trees.Matrix, c Call, out []float64) error {
 	if b.linear != nil {
 		return protocol.Errorf(protocol.Unsupported, "pred_contrib: contributions of trees with linear leaves are not defined")
 	}
 	first, last, _ := b.span(c)
 	clear(out)
-	if err := b.forest.Contributions(m, first, last, out); err != nil {
+	if err := b.forest.Contributions(m, first, last, out, ctx.Err); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
 		return protocol.Errorf(protocol.Unsupported, "pred_contrib: %s", err)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (m *model) Predict(ctx context.Context, in *tensor.Request, out *tensor.Res
 	return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
 		answer := values[from*width : (from+part.Rows)*width]
 		if call.Output == Contributions {
-			return m.Contributions(part, call, answer)
+			return m.Contributions(ctx, part, call, answer)
 		}
 		m.Booster.Predict(part, call, answer)
 		return nil

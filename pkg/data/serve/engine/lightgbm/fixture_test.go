@@ -168,3 +168,7 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestContributionsEndWithTheirCaller(t *testing.T) {
+	enginetest.EndsWithItsCaller(t, open(t, "lightgbm-big"), tensor.Parameters{"pred_contrib": true})
+}

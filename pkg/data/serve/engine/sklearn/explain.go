@@ -79,7 +79,10 @@ func (c *call) ofTrees(f *trees.Forest[float64], unit string, x *table, outputs 
 	}
 	err = rows.EachOne(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
 		width := outputs * (x.cols + 1)
-		if err := f.Contributions(part, 0, f.Trees(), a.blocks[from*width:(from+part.Rows)*width]); err != nil {
+		switch err := f.Contributions(part, 0, f.Trees(), a.blocks[from*width:(from+part.Rows)*width], c.ctx.Err); {
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		case err != nil:
 			return protocol.Errorf(protocol.Unsupported, "Could not find explainer_host. An explanation: %s.", err)
 		}
 		return nil
@@ -310,7 +313,7 @@ func (w *wrappedXGB) explain(c *call, x *table) (*attribution, error) {
 	}
 	width := a.outputs * (x.cols + 1)
 	return a, rows.EachOne(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
-		return w.booster.Contributions(part, w.call, a.blocks[from*width:(from+part.Rows)*width])
+		return w.booster.Contributions(c.ctx, part, w.call, a.blocks[from*width:(from+part.Rows)*width])
 	})
 }
 
@@ -334,7 +337,7 @@ func (w *wrappedLGBM) explain(c *call, x *table) (*attribution, error) {
 	}
 	width := a.outputs * (x.cols + 1)
 	return a, rows.EachOne(c.ctx, x.matrix(), func(part trees.Matrix, from int) error {
-		return w.booster.Contributions(part, w.call, a.blocks[from*width:(from+part.Rows)*width])
+		return w.booster.Contributions(c.ctx, part, w.call, a.blocks[from*width:(from+part.Rows)*width])
 	})
 }
 

@@ -164,7 +164,7 @@ func (m *model) answerContributions(ctx context.Context, x trees.Matrix, c Call,
 	var values []float64
 	return rows.Each(ctx, x, func(part trees.Matrix, from int) error {
 		values = slices.Grow(values[:0], part.Rows*width)[:part.Rows*width]
-		if err := m.Contributions(part, c, values); err != nil {
+		if err := m.Contributions(ctx, part, c, values); err != nil {
 			return err
 		}
 		for i, v := range values {

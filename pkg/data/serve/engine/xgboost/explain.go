@@ -35,7 +35,7 @@ func (m *model) Explain(ctx context.Context, in *tensor.Request, out *tensor.Res
 	}
 	a := m.Attribution()
 	a.Begin(out, x.Rows, m.Groups, m.Features)
-	return rows.Blocks(ctx, x, width, func(part trees.Matrix, block []float64) error { return m.Contributions(part, call, block) }, a.Set)
+	return rows.Blocks(ctx, x, width, func(part trees.Matrix, block []float64) error { return m.Contributions(ctx, part, call, block) }, a.Set)
 }
 
 // Attribution is what is said about the booster's contributions.

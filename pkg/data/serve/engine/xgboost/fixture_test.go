@@ -199,3 +199,7 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestContributionsEndWithTheirCaller(t *testing.T) {
+	enginetest.EndsWithItsCaller(t, open(t, "xgboost-big"), tensor.Parameters{"pred_contribs": true})
+}

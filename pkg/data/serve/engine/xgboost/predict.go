@@ -4,6 +4,7 @@
 package xgboost
 
 import (
+	"context"
 	"math"
 
 	"github.com/kserve-go/kserve-go/pkg/data/protocol"
@@ -128,7 +129,7 @@ func (b *Booster) Leaves(m trees.Matrix, c Call, out []int32) error {
 
 // Contributions writes what each feature contributes to each margin, Features + 1 numbers an output; the last is what does not
 // depend on the row.
-func (b *Booster) Contributions(m trees.Matrix, c Call, out []float64) error {
+func (b *Booster) Contributions(ctx context.Context, m trees.Matrix, c Call, out []float64) error {
 	first, last, err := b.span(c)
 	if err != nil {
 		return err
@@ -137,7 +138,9 @@ func (b *Booster) Contributions(m trees.Matrix, c Call, out []float64) error {
 	width := b.Features + 1
 	if b.forest == nil {
 		b.linearContributions(m, out)
-	} else if err := b.forest.Contributions(m, first, last, out); err != nil {
+	} else if err := b.forest.Contributions(m, first, last, out, ctx.Err); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
 		return protocol.Errorf(protocol.Unsupported, "pred_contribs: %s", err)
 	}
 	for i := range m.Rows * b.Groups {
