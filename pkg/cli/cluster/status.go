@@ -123,6 +123,17 @@ func readStatus(ctx context.Context, r *record.Record) (*Status, error) {
 // shownInFull is how many services that are not ready are told about in full: more are a case for kserve status.
 const shownInFull = 3
 
+// inFull says of which services faults tells in full: the tables above have the reasons alone then.
+func (s *Status) inFull() map[string]bool {
+	told := map[string]bool{}
+	for i := range s.Services {
+		if v := &s.Services[i]; !v.OK() && len(told) < shownInFull {
+			told[v.Namespace+"/"+v.Name] = true
+		}
+	}
+	return told
+}
+
 // faults tells of the services that are not ready what kserve status tells.
 func (s *Status) faults(ctx context.Context, streams output.Streams) error {
 	config, _, err := live.Config(s.Kubeconfig, "")
@@ -162,7 +173,7 @@ func (s *Status) flags() string {
 }
 
 func (s *Status) print(streams output.Streams) error {
-	paint := output.NewPaint(streams.Out)
+	paint, below := output.NewPaint(streams.Out), s.inFull()
 	rows := [][]string{{"API server", s.Server}}
 	if s.Gateway != "" {
 		rows = append(rows, []string{"gateway", s.Gateway})
@@ -177,7 +188,11 @@ func (s *Status) print(streams output.Streams) error {
 	if len(s.Pods) > 0 {
 		rows = nil
 		for _, p := range s.Pods {
-			rows = append(rows, []string{p.Namespace, p.Name, yesNo(p.Ready), fmt.Sprint(p.Restarts), p.State})
+			state := p.State
+			if below[p.Namespace+"/"+p.Labels[serviceLabel]] {
+				state, _, _ = strings.Cut(state, ": ")
+			}
+			rows = append(rows, []string{p.Namespace, p.Name, yesNo(p.Ready), fmt.Sprint(p.Restarts), state})
 		}
 		fmt.Fprintln(streams.Out)
 		if err := output.Rows(streams.Out, []string{"NAMESPACE", "POD", "READY", "RESTARTS", "STATE"}, rows); err != nil {
@@ -188,7 +203,11 @@ func (s *Status) print(streams output.Streams) error {
 		rows = nil
 		for _, v := range s.Services {
 			why := strings.TrimSuffix(strings.Join(v.Canaries, ", ")+"; ", "; ")
-			if cause := output.Clip(v.Why(), widthOfWhy); cause != "" {
+			cause := output.Clip(v.Why(), widthOfWhy)
+			if below[v.Namespace+"/"+v.Name] {
+				cause = cmp.Or(v.Reason, cause)
+			}
+			if cause != "" {
 				why = strings.TrimPrefix(why+"; "+cause, "; ")
 			}
 			rows = append(rows, []string{v.Namespace, v.Name, v.Ready, v.URL, why})

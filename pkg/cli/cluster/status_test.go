@@ -34,6 +34,7 @@ func TestStatusSaysOfAServiceWhatKserveStatusSays(t *testing.T) {
 		require.Contains(t, out, want)
 	}
 	require.NotContains(t, out, "the predictor is not ready")
+	require.Equal(t, 1, strings.Count(out, "no bucket"), "a table has the reason of what is told in full below: %s", out)
 
 	out, _, err = kserve(t, "status", "--state="+root, "--name=mine", "-o", "json")
 	require.NoError(t, err)
