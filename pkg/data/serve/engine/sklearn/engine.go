@@ -201,7 +201,7 @@ func (c *call) begin(ctx context.Context) {
 	c.cellChunk = c.keep.cells
 	c.indexChunk = c.keep.indexes
 	c.want.floats, c.want.cells, c.want.indexes, c.usedTables = 0, 0, 0, 0
-	c.tooLarge = false
+	c.tooLarge, c.gone = false, false
 }
 
 // end makes the memory ready for the next request: one run of each kind that would have held this one.

@@ -4,6 +4,7 @@
 package sklearn
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -180,5 +181,30 @@ func BenchmarkPredict(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// fading is a context whose deadline passes when it has been looked at some times.
+type fading struct {
+	context.Context //nolint:containedctx // it is one
+	looks           int
+}
+
+func (c *fading) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Each row is compared with all of training: many rows end in the middle when the deadline passes.
+func TestRowsThatTakeLongEndWithTheirCaller(t *testing.T) {
+	for _, name := range []string{"sklearn-knn-c", "sklearn-knn-r", "sklearn-nearest-neighbors", "sklearn-svc-rbf", "sklearn-svc-rbf-proba", "sklearn-svr", "sklearn-pipeline-scaler-svc"} {
+		m := open(t, name)
+		const rows = 1000
+		cols := m.Metadata().Inputs[0].Shape[1]
+		in := &tensor.Request{Inputs: []*tensor.Tensor{tensor.From("x", tensor.FP64, make([]float64, rows*cols), rows, cols)}}
+		require.ErrorIs(t, m.Predict(&fading{Context: t.Context(), looks: 3}, in, &tensor.Response{}), context.DeadlineExceeded, name)
+		require.NoError(t, m.Predict(t.Context(), in, &tensor.Response{}), name)
 	}
 }

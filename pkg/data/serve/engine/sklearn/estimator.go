@@ -155,6 +155,7 @@ type call struct {
 	tables     []*table
 	usedTables int
 	tooLarge   bool // the request ended by taking more than maxScratch
+	gone       bool // it ended with its caller
 	want       struct{ floats, cells, indexes int }
 	keep       struct {
 		floats  []float64
@@ -177,9 +178,24 @@ func (c *call) admit(want, n int) {
 
 // bounded is deferred where a request enters: what admit ended is answered as too large. Other panics go on, with the place that they came from.
 func (c *call) bounded(err *error, class string) {
-	if c.tooLarge {
+	switch {
+	case c.tooLarge:
 		_ = recover()
 		*err = protocol.Errorf(protocol.TooLarge, "%s needs more than %d numbers for this request; send fewer rows at once", class, maxScratch)
+	case c.gone:
+		_ = recover()
+		*err = c.ctx.Err()
+	}
+}
+
+// rowsAtOnce is how many rows are compared with all of training before the caller's patience is looked at.
+const rowsAtOnce = 16
+
+// patience ends the call, as bounded says, when nobody waits for it any more. Loops over rows that take long begin with it.
+func (c *call) patience(row int) {
+	if row%rowsAtOnce == rowsAtOnce-1 && c.ctx.Err() != nil {
+		c.gone = true
+		panic(c.ctx.Err())
 	}
 }
 

@@ -190,6 +190,7 @@ func (n *neighbours) weights(h nearest) {
 func (n *neighbours) each(c *call, x *table, f func(i int, h nearest)) {
 	search := n.finder(c)
 	for i := range x.rows {
+		c.patience(i)
 		search.find(x.row(i))
 		f(i, search.found)
 	}

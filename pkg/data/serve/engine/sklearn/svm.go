@@ -197,6 +197,7 @@ func (s *svc) run(c *call, method string, x *table) (*table, error) {
 	scores := c.numbers(x.rows, s.pairs, float64s)
 	values := c.floats(s.coef.cols)
 	for i := range x.rows {
+		c.patience(i)
 		s.kernels(x.row(i), values)
 		s.scores(values, scores.row(i))
 	}
@@ -215,6 +216,7 @@ func (s *svc) run(c *call, method string, x *table) (*table, error) {
 	y := c.numbers(x.rows, k, float64s)
 	work := c.floats(2*k*k + k)
 	for i := range x.rows {
+		c.patience(i)
 		s.probabilities(scores.row(i), y.row(i), work)
 	}
 	if method == predictLogProba {
@@ -440,6 +442,7 @@ func (s *svr) run(c *call, method string, x *table) (*table, error) {
 	y := c.column1(x.rows, float64s)
 	values := c.floats(s.coef.cols)
 	for i := range x.rows {
+		c.patience(i)
 		s.kernels(x.row(i), values)
 		sum := 0.0
 		for v, k := range values {
