@@ -6,12 +6,14 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -211,6 +213,26 @@ while [ ! -e %s ]; do sleep 0.05; done; echo "after the start" >&2
 	text, _, err := kserve(t, "logs", "cluster", "--state="+state)
 	require.NoError(t, err)
 	require.Contains(t, text, "args up --name=default --state="+state+" --v=3 --fresh")
+}
+
+func TestALogIsShownAsFarAsAnybodyReads(t *testing.T) {
+	root := t.TempDir()
+	state, log := "--state="+root, filepath.Join(root, "default.log")
+	require.NoError(t, os.WriteFile(log, []byte("first\n"), 0o600))
+	require.NoError(t, os.Truncate(log, maxLog+100))
+	f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString("\nsecond\nthird\n")
+	require.NoError(t, errors.Join(err, f.Close()))
+	for tail, want := range map[string]string{"1": "third\n", "2": "second\nthird\n", "-1": "second\nthird\n"} {
+		text, _, err := kserve(t, "logs", "cluster", "--tail="+tail, state)
+		require.NoError(t, err)
+		require.Equal(t, want, text)
+	}
+	require.NoError(t, os.Remove(log))
+	require.NoError(t, syscall.Mkfifo(log, 0o600))
+	_, _, err = kserve(t, "logs", "cluster", state)
+	require.ErrorContains(t, err, "is no file")
 }
 
 // onlyOne is a cluster that holds its lock as the real one does.

@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
+	"github.com/kserve-go/kserve-go/pkg/cli/cluster/record"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
 	"github.com/kserve-go/kserve-go/pkg/cli/output"
 )
@@ -26,7 +26,7 @@ func clusterLog(ctx context.Context, t *Target, follow bool, tail int, streams o
 	}
 	var text []byte
 	for _, name := range []string{p.Output(), p.Log()} {
-		b, err := os.ReadFile(name)
+		b, err := end(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read the log: %w", err)
 		}
@@ -38,7 +38,7 @@ func clusterLog(ctx context.Context, t *Target, follow bool, tail int, streams o
 	if _, err := streams.Out.Write(lastLines(text, tail)); err != nil || !follow {
 		return err
 	}
-	f, err := os.Open(p.Log())
+	f, err := record.Open(p.Log())
 	if err != nil {
 		return fmt.Errorf("follow the log: %w", err)
 	}
@@ -56,6 +56,28 @@ func clusterLog(ctx context.Context, t *Target, follow bool, tail int, streams o
 		}
 	}
 	return nil
+}
+
+// maxLog bounds what is shown of a log, in bytes: a cluster that ran for weeks has written more than anybody reads.
+const maxLog = 64 << 20
+
+// end is the end of a log, from the beginning of a line.
+func end(name string) ([]byte, error) {
+	f, err := record.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(fi.Size()-maxLog, 0)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, maxLog))
+	if from > 0 {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	return text, err
 }
 
 // lastLines is the end of a text; all of it for a negative number.

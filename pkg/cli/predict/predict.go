@@ -287,7 +287,11 @@ func (a *Answer) print(format output.Format, streams output.Streams) error {
 		pretty.WriteString(strings.TrimRight(a.text, "\n"))
 	}
 	pretty.WriteByte('\n')
-	if _, err := streams.Out.Write(pretty.Bytes()); err != nil {
+	text := pretty.String()
+	if output.IsTerminal(streams.Out) { // which would obey what a stranger answered
+		text = output.Text(text)
+	}
+	if _, err := io.WriteString(streams.Out, text); err != nil {
 		return err
 	}
 	paint := output.NewPaint(streams.Err)

@@ -128,7 +128,7 @@ const maxRecord = 1 << 20
 
 // readFile reads a small file. Something else of that name, which may never answer or never end, is refused.
 func readFile(path string) ([]byte, error) {
-	f, err := open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func readFile(path string) ([]byte, error) {
 	return raw, err
 }
 
-// open opens a file that the cluster wrote. Something else of that name, for which opening may wait, is refused.
-func open(path string) (*os.File, error) {
+// Open opens a file that the cluster wrote. Something else of that name, for which opening may wait, is refused.
+func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (p *Place) Owner() (int, error) {
 
 // look is one look at the lock; io.EOF is one that was just taken.
 func (p *Place) look() (int, error) {
-	f, err := open(p.Dir() + ".lock")
+	f, err := Open(p.Dir() + ".lock")
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -239,7 +239,7 @@ func (p *Place) Killed() bool {
 
 // WaitFree blocks until no process holds the name.
 func (p *Place) WaitFree(ctx context.Context) error {
-	f, err := open(p.Dir() + ".lock")
+	f, err := Open(p.Dir() + ".lock")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
