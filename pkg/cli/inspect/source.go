@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kserve-go/kserve-go/pkg/apis/serving"
+	servingv1alpha1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1alpha1"
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
 	"github.com/kserve-go/kserve-go/pkg/cli/cluster/live"
 	"github.com/kserve-go/kserve-go/pkg/cli/exit"
@@ -232,12 +233,15 @@ func (s *source) ofRuntimes() string {
 	return "of the files and the cluster's runtimes"
 }
 
-// notes are about what a service of the files needs and the cluster does not have.
+// notes are about what a service of the files needs and the cluster does not have, and about graphs, which no cluster of this version has.
 func (s *source) notes(o *manifest.Object) []string {
-	if s.cluster == nil {
-		return nil
-	}
 	var all []string
+	if _, ok := o.Value.(*servingv1alpha1.InferenceGraph); ok {
+		all = append(all, live.GraphsNotServed)
+	}
+	if s.cluster == nil {
+		return all
+	}
 	for _, a := range s.cluster.Absent {
 		if a.Of == o {
 			all = append(all, fmt.Sprintf("%s %s/%s, which %s names, does not exist", a.Kind, a.Namespace, a.Name, a.By))

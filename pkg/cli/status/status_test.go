@@ -294,11 +294,16 @@ func TestOneSentenceOfAKubeletIsToldOnce(t *testing.T) {
 		{About: "Pod m-1", Message: `Failed to pull image "x:dev": ` + pull},
 		{About: "Pod m-1", Message: "Back-off restarting failed container c"},
 		{About: "InferenceService m", Message: "predictor: " + s.Causes[0].Message},
+		{About: "Pod m-2", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503"},
+		{About: "Pod m-3", Message: "Liveness probe failed: HTTP probe failed with statuscode: 503"},
+		{About: "InferenceService m", Message: "predictor: Liveness probe failed: HTTP probe failed with statuscode: 503"},
 	}
 	out, err := s.text(output.Paint{})
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(out, "no such image"), out)
 	require.Equal(t, 1, strings.Count(out, "no node has room"), out)
+	require.Equal(t, 1, strings.Count(out, "Readiness probe"), out)
+	require.Equal(t, 1, strings.Count(out, "Liveness probe"), "it is another thing, in nearly the same words: %s", out)
 	for _, line := range []string{`m-1 +no +0 +- +ImagePullBackOff\n`, `m-3 +no +0 +- +Unschedulable\n`, `Pod m-1: Back-off restarting failed container c\n`} {
 		require.Regexp(t, line, out)
 	}

@@ -14,23 +14,21 @@ type told struct{ text string }
 
 func (t *told) add(text string) { t.text += plainly(text) + "\n" }
 
-// before says whether a text was told: half of it, in one piece, is on the screen.
+// before says whether a text is on the screen already: the whole, perhaps without a word such as "predictor:" before it, or the last half of a long
+// one. What a sentence quotes comes last, and what is cut off on the screen has not been told.
 func (t *told) before(text string) bool {
 	words := strings.Fields(text)
-	half := (len(words) + 1) / 2
-	if half < fewestWords {
-		return len(words) > 0 && strings.Contains(t.text, plainly(text))
+	if len(words) > 1 && strings.HasSuffix(words[0], ":") {
+		words = words[1:]
 	}
-	for i := range len(words) - half + 1 {
-		if strings.Contains(t.text, strings.Join(words[i:i+half], " ")) {
-			return true
-		}
+	if len(words) >= longText {
+		words = words[len(words)/2:]
 	}
-	return false
+	return len(words) > 0 && strings.Contains(t.text, strings.Join(words, " "))
 }
 
-// fewestWords in one piece make it certain that a text is a repetition; a shorter one has to be there whole.
-const fewestWords = 5
+// longText is how many words a text has of which half is enough: in short ones the first word may be what counts, as in "Liveness probe failed: …".
+const longText = 14
 
 // state is that of a pod; of one whose explanation was told, the reason alone.
 func (t *told) state(state string) string {

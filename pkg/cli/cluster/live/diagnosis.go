@@ -74,10 +74,13 @@ func Diagnose(o *unstructured.Unstructured) Diagnosis {
 	return d
 }
 
+// GraphsNotServed is what the controller of this version makes of graphs.
+const GraphsNotServed = "InferenceGraphs are not served in a cluster by this version, whose controller does not know them; kserve run serves them"
+
 // unseen says why an object has no condition.
 func unseen(o *unstructured.Unstructured) string {
 	if o.GetKind() == "InferenceGraph" {
-		return "InferenceGraphs are not served in a cluster by this version, whose controller does not know them; kserve run serves them"
+		return GraphsNotServed
 	}
 	return "no condition yet: the controller has not looked at it; kserve local logs controller, or the log of kserve-controller-manager, tells why"
 }
