@@ -7,15 +7,20 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	servingv1beta1 "github.com/kserve-go/kserve-go/pkg/apis/serving/v1beta1"
+	"github.com/kserve-go/kserve-go/pkg/control/manager"
+	"github.com/kserve-go/kserve-go/pkg/testkit/cluster"
 	"github.com/kserve-go/kserve-go/pkg/testkit/cluster/faults"
 )
 
@@ -116,6 +121,37 @@ func TestARightThatIsMissingIsToldAndItsReturnHeals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAControllerThatMayNotListSaysSoAndGoesOnWhenItMay starts without the right to list and watch what every service has.
+func TestAControllerThatMayNotListSaysSoAndGoesOnWhenItMay(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.Controller.Stop())
+	t.Cleanup(func() { require.NoError(t, w.Controller.Start(context.Background())) })
+	p, err := faults.New(w.Admin, seed)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	config, err := w.As(t.Context(), cluster.ControllerAccount)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, cluster.WriteKubeconfig(path, p.Over(config), cluster.ControllerAccount))
+	const resource = "deployments"
+	mend := p.Break(faults.Rule{Resources: []string{resource}, Verbs: []string{"list", "watch"}, Fault: faults.Refuse(http.StatusForbidden, metav1.StatusReasonForbidden, "x cannot watch "+resource)})
+	core, logged := observer.New(zap.WarnLevel)
+	c := startLogging(t, path, zap.New(core), func(o *manager.Options) { o.LeaderElect = false })
+	w.apply(sklearn("m", "s3://models/iris"))
+	w.Eventually(t, "the log tells", func(ctx context.Context) error {
+		if logged.FilterMessageSnippet("cannot follow *v1.Deployment; the controller's role needs list and watch on it").Len() == 0 {
+			return fmt.Errorf("it says %v", logged.All())
+		}
+		return nil
+	})
+	require.Error(t, get(t.Context(), "http://"+c.health+"/readyz", nil), "it is not ready")
+	require.NotZero(t, mend())
+	c.waitReady(t, w)
+	w.ready("m")
+	require.Zero(t, c.panics(t))
+	c.stop(t)
 }
 
 // several is a service of several sources, whose credentials the controller writes into its pod template.

@@ -4,17 +4,25 @@
 package manager
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
+	"sync"
+	"time"
 
+	"go.uber.org/zap"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -176,3 +184,29 @@ func outlines(all []corev1.Container) []corev1.Container {
 
 // doNotWait asks for what a cache has now.
 func doNotWait() cache.InformerGetOption { return cache.BlockUntilSynced(false) }
+
+// unfollowed logs which kind cannot be followed and why, at most once a minute for each: what follows it tries again by itself.
+func unfollowed(log *zap.Logger) toolscache.WatchErrorHandlerWithContext {
+	var mu sync.Mutex
+	last := map[string]time.Time{}
+	return func(_ context.Context, r *toolscache.Reflector, err error) {
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return // as every watch ends now and then
+		}
+		kind := r.TypeDescription()
+		mu.Lock()
+		told := time.Since(last[kind]) < time.Minute
+		if !told {
+			last[kind] = time.Now()
+		}
+		mu.Unlock()
+		if told {
+			return
+		}
+		hint := ""
+		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			hint = "; the controller's role needs list and watch on it"
+		}
+		log.Warn("cannot follow "+kind+hint, zap.Error(err))
+	}
+}

@@ -287,6 +287,7 @@ func (s *setup) build(ctx context.Context) (ctrl.Manager, *controllers, error) {
 	if options.LeaderElectionResourceLockInterface, err = lease(o, around.config, s.fence); err != nil {
 		return nil, nil, err
 	}
+	options.Cache.DefaultWatchErrorHandler = unfollowed(s.log)
 	mgr, err := ctrl.NewManager(around.config, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the manager: %w", err)
