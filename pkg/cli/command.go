@@ -210,6 +210,11 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	if len(typed) < shortestFlag {
 		return ""
 	}
+	for _, names := range [][2]string{{"name", "cluster"}, {"cluster", "name"}} { // of a local cluster: kserve local calls it the one, others the other
+		if typed == names[0] && cmd.Flags().Lookup(names[1]) != nil {
+			return "--" + names[1]
+		}
+	}
 	best, edits := "", mostEdits+1
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		n := spelling.Edits(typed[:min(len(typed), longestFlag)], f.Name)

@@ -42,6 +42,8 @@ func TestExitCodes(t *testing.T) {
 		"one of all commands below": {[]string{"local", "status", "--nam", "x"}, exit.Usage, "unknown flag: --nam; did you mean --name?"},
 		"the beginning of a flag":   {[]string{"status", "--all", "x"}, exit.Usage, "unknown flag: --all; did you mean --all-namespaces?"},
 		"a flag after one dash":     {[]string{"predict", "m", "-url", "x"}, exit.Usage, "did you mean --url?"},
+		"a local cluster's name":    {[]string{"status", "--name", "x"}, exit.Usage, "unknown flag: --name; did you mean --cluster?"},
+		"the other way round":       {[]string{"local", "logs", "--cluster", "x"}, exit.Usage, "unknown flag: --cluster; did you mean --name?"},
 		"a flag like no other":      {[]string{"status", "--frobnicate"}, exit.Usage, "unknown flag: --frobnicate; see kserve status --help"},
 		"a flag of a wrong type":    {[]string{"run", "--port", "many"}, exit.Usage, "invalid argument"},
 		"an unknown output":         {[]string{"validate", "-o", "xml"}, exit.Usage, "none of table, json, yaml"},
