@@ -29,7 +29,7 @@ const (
 	databaseWait = 5 * time.Second
 	// readyWait bounds waiting for the only member to elect itself, which takes a second or two once all files are read. One whose log lost
 	// the entry that makes it a member waits for others forever.
-	readyWait = 20 * time.Second
+	readyWait = 40 * time.Second
 )
 
 // startEtcd listens on unix sockets only: no port can collide, and nobody else can reach it.
@@ -63,7 +63,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context, o Options) (string, error)
 	case <-e.Server.StopNotify():
 		return "", errors.New("etcd stopped before it was ready")
 	case <-time.After(readyWait):
-		return "", explainEtcd(fmt.Errorf("it is not ready after %s", readyWait), cfg.Dir, old)
+		return "", explainWait(cfg.Dir, old)
 	case <-ctx.Done():
 		return "", fmt.Errorf("wait for etcd: %w", ctx.Err())
 	}
@@ -122,6 +122,15 @@ func etcdLog(path string) (*zap.Logger, error) {
 	}
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(f), zap.ErrorLevel)
 	return zap.New(core, zap.WithFatalHook(zapcore.WriteThenPanic)), nil
+}
+
+// explainWait says why etcd may not have become ready: a machine that is too busy, or files of which the end is missing. Neither shows itself.
+func explainWait(dir string, old bool) error {
+	err := fmt.Errorf("start etcd in %s: it is not ready after %s: the machine may be too busy, so try again", dir, readyWait)
+	if !old {
+		return err
+	}
+	return fmt.Errorf("%w; if it stays so, the objects that an earlier cluster stored cannot be read (--fresh throws them away)", err)
 }
 
 // explainEtcd says what to do about stored objects that cannot be read. They are thrown away only when that is asked for.

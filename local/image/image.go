@@ -16,7 +16,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -75,12 +74,7 @@ func (s *Store) Find(ref string) (*Image, error) {
 			return s.ready(key, e)
 		}
 	}
-	known := slices.Sorted(maps.Keys(entries))
-	const shown = 20
-	if len(known) > shown {
-		known = append(known[:shown:shown], "…")
-	}
-	return nil, fmt.Errorf("image %q: %w: the image map has %q (add one with `load`)", ref, ErrNotMapped, known)
+	return nil, fmt.Errorf("image %q: %w: give it to the cluster with: kserve local load %s FOLDER (an OCI image layout, or the files of an image)", ref, ErrNotMapped, ref)
 }
 
 func keys(ref string) []string {

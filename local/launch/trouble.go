@@ -53,7 +53,9 @@ func explainState(p *place.Place, err error) error {
 		return nil
 	case errors.Is(err, place.ErrRunning):
 		return fmt.Errorf("%w (`down` stops it, another --name runs beside it)", err)
-	case (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)) && where(p, err) != "":
+	case where(p, err) == "": // it is about something else
+		return err
+	case errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("the state folder %s cannot be used: %w%s (choose another with --state)", p.Dir, err, owner(where(p, err)))
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("the state folder %s cannot be made: %w: a file is where a folder should be (choose another with --state)", p.Dir, err)

@@ -4,6 +4,7 @@
 package network
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -29,6 +30,9 @@ func TestHardwareAddressesStay(t *testing.T) {
 			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
 		}
 		out, err := cmd.CombinedOutput()
+		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+			t.Skipf("this kernel lets nobody here make namespaces: %v", err)
+		}
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "--- PASS: TestHardwareAddressesStay")
 		return

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -163,7 +164,7 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 			leftovers = append(leftovers, o)
 		}
 	}
-	p.make(ctx)
+	p.writeAll(ctx)
 	ways, rest := p.stillUsed(leftovers)
 	p.outcome.Again = rest
 	for _, o := range leftovers {
@@ -180,32 +181,44 @@ func (a *Applier) Objects(ctx context.Context, w Wanted) *Outcome {
 	return &p.outcome
 }
 
-// together is how many requests of one pass are on their way at a time: a service is done after the longest of them, not after their sum.
-const together = 4
+// maxConcurrentWrites is how many requests of one pass are on their way at a time: a service is done after the longest of them, not after their sum.
+const maxConcurrentWrites = 4
 
-// made is what became of one object that is wanted.
-type made struct {
+// result is what became of one object that is wanted.
+type result struct {
 	there plan.Object
 	err   error
 }
 
-// make makes every object be as wanted, and notes what became of them in their order.
-func (p *pass) make(ctx context.Context) {
-	results := make([]made, len(p.w.Objects))
-	var requests errgroup.Group
-	requests.SetLimit(together)
-	for i, o := range p.w.Objects {
-		result, request := p.look(o)
-		results[i] = result
-		if request == nil {
-			continue
+// request makes one object be as wanted, and returns it as it is then.
+type request func(context.Context) (plan.Object, error)
+
+// writeAll makes every object be as wanted, and notes what became of them in their order. Scalers come last: the webhook of KEDA looks for what a new
+// ScaledObject scales.
+func (p *pass) writeAll(ctx context.Context) {
+	results := make([]result, len(p.w.Objects))
+	var panics atomic.Pointer[string]
+	for _, scalers := range []bool{false, true} {
+		var requests errgroup.Group
+		requests.SetLimit(maxConcurrentWrites)
+		for i, o := range p.w.Objects {
+			if isScaler(keyOf(o).GroupKind) != scalers {
+				continue
+			}
+			var do request
+			if results[i], do = p.look(o); do == nil {
+				continue
+			}
+			requests.Go(func() error {
+				results[i] = attempt(ctx, do, &panics)
+				return nil
+			})
 		}
-		requests.Go(func() error {
-			results[i].there, results[i].err = request(ctx)
-			return nil
-		})
+		_ = requests.Wait() // each result has its own error
+		if text := panics.Load(); text != nil {
+			panic(*text)
+		}
 	}
-	_ = requests.Wait() // each result has its own error
 	for _, r := range results {
 		if r.err != nil {
 			p.outcome.Errors = append(p.outcome.Errors, r.err)
@@ -216,35 +229,46 @@ func (p *pass) make(ctx context.Context) {
 	}
 }
 
+// attempt does a request, and keeps a panic of it for the goroutine of the pass: controller-runtime survives those of its own goroutines only.
+func attempt(ctx context.Context, do request, panics *atomic.Pointer[string]) (r result) {
+	defer func() {
+		if v := recover(); v != nil {
+			panics.Store(new(fmt.Sprintf("%v\n%s", v, debug.Stack())))
+		}
+	}()
+	r.there, r.err = do(ctx)
+	return r
+}
+
 // look says what one object is now (nil where it is not there), or returns the request that makes it be as wanted. Requests may run beside each
 // other; looking may not.
-func (p *pass) look(want plan.Object) (made, func(context.Context) (plan.Object, error)) {
+func (p *pass) look(want plan.Object) (result, request) {
 	k := keyOf(want)
 	if optional, ok := plan.OptionalKind(k.GroupKind); ok && !p.Kinds.Has(k.GroupKind) {
 		if why := p.Kinds.Denied(k.GroupKind); why != "" {
-			return made{err: &plan.Blocked{
+			return result{err: &plan.Blocked{
 				Reason: servingv1beta1.ReasonReconcileFailed, Role: p.role(want),
 				Message: fmt.Sprintf("%s %s is needed, but %s; the service goes on by itself soon after the role does", k.Kind, k.name, why),
 			}}, nil
 		}
-		return made{err: missingKind(optional, p.role(want))}, nil
+		return result{err: missingKind(optional, p.role(want))}, nil
 	}
 	there, cached := p.have[k]
 	if !cached && p.w.Later != nil && p.w.Later(want) {
 		p.outcome.Later = append(p.outcome.Later, want)
-		return made{}, nil
+		return result{}, nil
 	}
 	if there != nil && p.tooEarly(want, there) {
 		p.early = true
 		p.outcome.Later = append(p.outcome.Later, want)
-		return made{there: there}, nil
+		return result{there: there}, nil
 	}
 	w, err := wishOf(want)
 	if err != nil {
-		return made{there, p.failed(VerbApply, want, err)}, nil
+		return result{there, p.failed(VerbApply, want, err)}, nil
 	}
 	if !cached {
-		return made{}, func(ctx context.Context) (plan.Object, error) { return p.find(ctx, w) }
+		return result{}, func(ctx context.Context) (plan.Object, error) { return p.find(ctx, w) }
 	}
 	return p.keep(w, there)
 }
@@ -264,27 +288,27 @@ func (p *pass) find(ctx context.Context, want *wish) (plan.Object, error) {
 	if there == nil {
 		return p.write(ctx, want, nil)
 	}
-	result, request := p.keep(want, there)
-	if request != nil {
-		return request(ctx)
+	r, do := p.keep(want, there)
+	if do != nil {
+		return do(ctx)
 	}
-	return result.there, result.err
+	return r.there, r.err
 }
 
 // keep decides whether an object that is there and ours has to be written.
-func (p *pass) keep(want *wish, there plan.Object) (made, func(context.Context) (plan.Object, error)) {
+func (p *pass) keep(want *wish, there plan.Object) (result, request) {
 	if k := keyOf(want.Object); there.GetDeletionTimestamp() != nil {
-		return made{there, &plan.Waiting{Reason: ReasonWaiting, Object: k.name, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}}, nil
+		return result{there, &plan.Waiting{Reason: ReasonWaiting, Object: k.name, Message: fmt.Sprintf("%s %s is being deleted; it is made anew when it is gone", k.Kind, k.name), After: retryDeleted}}, nil
 	}
 	v, err := p.memory.compare(p.w.Owner, want, there)
 	if err != nil {
-		return made{there, p.failed(VerbApply, want.Object, err)}, nil
+		return result{there, p.failed(VerbApply, want.Object, err)}, nil
 	}
 	if v == same {
 		p.memory.learn(p.w.Owner.UID, want, there)
-		return made{there: there}, nil
+		return result{there: there}, nil
 	}
-	return made{}, func(ctx context.Context) (plan.Object, error) {
+	return result{}, func(ctx context.Context) (plan.Object, error) {
 		if v == unsure {
 			switch asked, err := p.ask(ctx, want, there); {
 			case err != nil:

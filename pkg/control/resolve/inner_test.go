@@ -160,12 +160,14 @@ func TestOverlayMergesAtEveryDepth(t *testing.T) {
 	}}
 	stable.Model.Env = []corev1.EnvVar{{Name: "A", Value: "stable"}}
 	stable.Model.StorageURI = new("s3://bucket/stable")
+	stable.Model.Runtime, stable.Model.RuntimeVersion = new("chosen"), new("1.2")
 	stable.SecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(7)), FSGroup: new(int64(8))}
 	stable.DeploymentStrategy = &appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1))}}
 	stable.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
 
 	canary := &servingv1beta1.PredictorSpec{Name: "v2", Model: &servingv1beta1.ModelSpec{}}
 	canary.TimeoutSeconds = new(int64(0))
+	canary.Model.Runtime, canary.Model.RuntimeVersion = new(""), new("")
 	canary.Model.Resources.Limits = corev1.ResourceList{"memory": resource.MustParse("4Gi")}
 	canary.Model.ReadinessProbe = &corev1.Probe{PeriodSeconds: 9, ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v2/ready"}}}
 	canary.Model.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("http")}}}
@@ -178,6 +180,8 @@ func TestOverlayMergesAtEveryDepth(t *testing.T) {
 	got := overlay(stable, canary)
 	require.Equal(t, "v2", got.Name)
 	require.EqualValues(t, 4, *got.MinReplicas)
+	require.Equal(t, "chosen", *got.Model.Runtime, "an empty text says nothing")
+	require.Equal(t, "1.2", *got.Model.RuntimeVersion)
 	require.Zero(t, *got.TimeoutSeconds, "a number that is said counts, if it is zero")
 	require.True(t, got.Model.Resources.Limits.Memory().Equal(resource.MustParse("4Gi")))
 	require.True(t, got.Model.Resources.Limits.Cpu().Equal(resource.MustParse("1")))
@@ -195,6 +199,10 @@ func TestOverlayMergesAtEveryDepth(t *testing.T) {
 	require.Equal(t, canary.DeploymentStrategy, got.DeploymentStrategy)
 	require.NotNil(t, got.Affinity.NodeAffinity)
 	require.NotNil(t, got.Affinity.PodAntiAffinity)
+
+	canary.Model.StorageURI = new("")
+	require.Equal(t, "s3://bucket/stable", *overlay(stable, canary).Model.StorageURI)
+	canary.Model.StorageURI = new("s3://bucket/canary")
 
 	got.Model.Env[0].Value, got.Model.ReadinessProbe.HTTPGet.Path, *got.MinReplicas = "written", "written", 99
 	got.Model.LivenessProbe.TCPSocket.Port, got.Model.Resources.Limits["cpu"] = intstr.FromInt32(1), resource.MustParse("9")

@@ -4,13 +4,12 @@
 package resolve
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // lay lays the fields of an overlay over those of a base as a strategic merge does, where it takes no more than to choose between the two,
@@ -25,8 +24,7 @@ var (
 	amounts = reflect.TypeFor[corev1.ResourceList]()
 	amount  = reflect.TypeFor[resource.Quantity]()
 
-	numberOrText = reflect.TypeFor[intstr.IntOrString]()
-	moment       = reflect.TypeFor[metav1.Time]()
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
 func layFields(base, overlay reflect.Value) bool {
@@ -95,7 +93,7 @@ func mergeFields(base, overlay reflect.Value) {
 	for i := range base.NumField() {
 		b, o := base.Field(i), overlay.Field(i)
 		switch kind := b.Kind(); {
-		case isUnsaid(o):
+		case isUnsaid(o), isEmptyText(o): // what is an empty text is as good as unsaid, as everywhere in a service
 		case kind == reflect.Struct && !hasOwnForm(b.Type()):
 			mergeFields(b, o)
 		case isUnsaid(b):
@@ -120,8 +118,10 @@ func mergeFields(base, overlay reflect.Value) {
 }
 
 // hasOwnForm says that a struct is one value in JSON, such as a quantity or a time.
-func hasOwnForm(t reflect.Type) bool {
-	return t == amount || t == numberOrText || t == moment
+func hasOwnForm(t reflect.Type) bool { return reflect.PointerTo(t).Implements(unmarshaler) }
+
+func isEmptyText(v reflect.Value) bool {
+	return v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.String && v.Elem().Len() == 0
 }
 
 // isUnsaid says that JSON would leave out a field.

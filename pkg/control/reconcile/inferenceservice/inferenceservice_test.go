@@ -355,19 +355,22 @@ func TestLeftoversStayUntilWhatReplacesThemIsThere(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), old, &corev1.Service{})))
 }
 
-// TestObjectsAreWrittenBesideEachOther holds every write back until others have come, so that none is done before the next has begun. One of them
-// fails, and the others are made and told in their order as ever.
+// TestObjectsAreWrittenBesideEachOther holds every write back until four have come, so that none is done before others have begun, and no fifth may
+// come beside them. Scalers wait for what they scale. Some fail, and the others are made.
 func TestObjectsAreWrittenBesideEachOther(t *testing.T) {
-	w := newWorld(t, sklearn())
+	w := newWorld(t, sklearn(func(s *servingv1beta1.InferenceService) {
+		s.Spec.Transformer = &servingv1beta1.TransformerSpec{PodSpec: servingv1beta1.PodSpec{Containers: []corev1.Container{{Name: "kserve-container", Image: "i"}}}}
+	}))
 	var mu sync.Mutex
 	arrived, inFlight, most := 0, 0, 0
+	var deployed, scaled []string
 	enough := make(chan struct{})
 	w.Apply.Client = interceptor.NewClient(w.client, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			mu.Lock()
 			inFlight++
 			most = max(most, inFlight)
-			if arrived++; arrived == 3 {
+			if arrived++; arrived == 4 {
 				close(enough)
 			}
 			mu.Unlock()
@@ -376,23 +379,50 @@ func TestObjectsAreWrittenBesideEachOther(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				return errors.New("no other write came beside this one")
 			}
+			time.Sleep(50 * time.Millisecond) // for a fifth to come, if one could
 			mu.Lock()
 			defer mu.Unlock()
 			inFlight--
-			if _, ok := o.(*corev1.Service); ok {
+			switch o.(type) {
+			case *corev1.Service:
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, o.GetName(), errors.New("quota"))
+			case *appsv1.Deployment:
+				deployed = append(deployed, o.GetName())
+			case *autoscalingv2.HorizontalPodAutoscaler:
+				require.Len(t, deployed, 2, "scalers come after what they scale")
+				scaled = append(scaled, o.GetName())
 			}
 			return c.Patch(ctx, o, p, opts...)
 		},
 	})
 	_, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
 	require.Error(t, err)
-	require.LessOrEqual(t, most, 4, "they are bounded")
+	require.Equal(t, 4, most)
 	require.Zero(t, inFlight)
-	key := client.ObjectKey{Namespace: "ns", Name: "m-predictor"}
-	require.NoError(t, w.client.Get(t.Context(), key, &appsv1.Deployment{}))
-	require.NoError(t, w.client.Get(t.Context(), key, &autoscalingv2.HorizontalPodAutoscaler{}))
+	want := []string{"m-predictor", "m-transformer"}
+	require.ElementsMatch(t, want, deployed)
+	require.ElementsMatch(t, want, scaled)
+	for _, name := range want {
+		require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, &autoscalingv2.HorizontalPodAutoscaler{}))
+	}
 	require.Contains(t, w.service(t).Status.Condition(servingv1beta1.PredictorReady).Message, "quota")
+}
+
+// TestAPanicOfAWriteEndsItsPassOnly shows that it comes out where controller-runtime catches it.
+func TestAPanicOfAWriteEndsItsPassOnly(t *testing.T) {
+	w := newWorld(t, sklearn())
+	w.Apply.Client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			panic("of a write")
+		},
+	})
+	defer func() {
+		require.Contains(t, recover(), "of a write\ngoroutine")
+		w.Apply.Client = w.client
+		require.Contains(t, w.pass(t), "patch m-predictor", "the next pass is none the worse")
+	}()
+	_, _ = w.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	t.Error("it did not panic")
 }
 
 // BenchmarkUnchanged is a pass over a service whose world is as it should be: gather, plan, render, compare, observe. Its reads are
