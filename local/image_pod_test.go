@@ -109,7 +109,7 @@ func TestPodOfAnImageThatIsLoadedMeanwhile(t *testing.T) {
 	p := k.waitPod(t, ns, "p", waitingFor("ImagePullBackOff"))
 	message := p.Status.ContainerStatuses[0].State.Waiting.Message
 	require.Contains(t, message, `Back-off pulling image "r.test/shell:v1"`)
-	require.Contains(t, message, "kserve local load r.test/shell:v1", "what to do is said")
+	require.Contains(t, message, `"sleep"`, "images that exist are named")
 	load(t, k.state, "shared", "r.test/shell:v1", shellLayout(t, v1.Config{
 		Entrypoint: []string{"/bin/sh", "-c"}, Cmd: []string{tellAll}, Env: []string{"A=b"}, User: "app", WorkingDir: "/app",
 	}))

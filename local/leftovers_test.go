@@ -24,7 +24,7 @@ spec:
   - name: c
     image: sh
     args: ["trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & while :; do sleep 1000; done"]
-    env: [{name: MARK, value: 'STATE'}]
+    env: [{name: MARK, value: STATE}]
     volumeMounts: [{name: m, mountPath: /mem}]
   volumes: [{name: m, emptyDir: {medium: Memory}}]
 `

@@ -33,9 +33,6 @@ import (
 // asProgram makes this test binary be the cluster binary: the tests run real processes without building it twice.
 const asProgram = "KSERVE_CLUSTER_TEST_AS_PROGRAM"
 
-// awkward is the beginning of a folder's name that is also options of a mount, a list, a pattern and two words.
-const awkward = `k,c:d= [x]*\`
-
 const (
 	startWait = 3 * time.Minute
 	wait      = 2 * time.Minute
@@ -146,7 +143,7 @@ func (c *cluster) stop(t *testing.T) {
 func shared(t *testing.T) (*cluster, string) {
 	t.Helper()
 	if sharedCluster == nil {
-		state, err := os.MkdirTemp("", awkward)
+		state, err := os.MkdirTemp("", "kc")
 		require.NoError(t, err)
 		images := filepath.Join(state, "test-images.json")
 		require.NoError(t, os.WriteFile(images, []byte(`{"sh": {"entrypoint": ["/bin/sh", "-c"]}, "sleep": {"entrypoint": ["sleep"], "cmd": ["100000"]}}`), 0o600))

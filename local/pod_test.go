@@ -319,7 +319,7 @@ spec:
 	})
 	t.Run("a command has a terminal where it is asked for one", func(t *testing.T) {
 		cmd := program()
-		line := strings.Join(append(cmd.Args, "kubectl", "--name="+k.Name, "'--state="+k.state+"'", "-n", ns, "exec", "-it", "web", "--", "sh", "-c", "'test -t 0 && until stty size | grep -qx 33.77; do sleep 0.1; done && echo a terminal'"), " ")
+		line := strings.Join(append(cmd.Args, "kubectl", "--name="+k.Name, "--state="+k.state, "-n", ns, "exec", "-it", "web", "--", "sh", "-c", "'test -t 0 && until stty size | grep -qx 33.77; do sleep 0.1; done && echo a terminal'"), " ")
 		typed := exec.Command("script", "--quiet", "--return", "--command", "stty rows 33 cols 77; "+line, "/dev/null") // kubectl has to have one too
 		typed.Env = cmd.Env
 		out, err := typed.CombinedOutput()

@@ -171,7 +171,7 @@ func openLog(o Options) (io.Closer, error) {
 			return nil, fmt.Errorf("rotate log: %w", err)
 		}
 	}
-	f, err := place.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}

@@ -187,7 +187,7 @@ func (n *nodeSide) fallible(ctx context.Context, run func() error) {
 
 // install makes the objects by which the API server finds the node's metrics, and keeps the address of DNS from being given away.
 func (n *nodeSide) install(ctx context.Context, config *rest.Config) error {
-	ca, err := place.ReadFile(n.o.Place.Path("pki", "ca.crt"))
+	ca, err := os.ReadFile(n.o.Place.Path("pki", "ca.crt"))
 	if err != nil {
 		return fmt.Errorf("read authority: %w", err)
 	}

@@ -6,6 +6,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,8 +17,6 @@ import (
 	controlleroptions "k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	scheduleroptions "k8s.io/kubernetes/cmd/kube-scheduler/app/options"
-
-	"github.com/kserve-go/kserve-go/local/place"
 )
 
 // controllerNames are the controllers that a node of processes needs. No node lifecycle: there is one node, and it lives as long as
@@ -36,7 +35,7 @@ var volumeControllerNames = []string{ //nolint:gochecknoglobals // a constant li
 func file(o Options, name string) string { return filepath.Join(o.PKI, name) }
 
 func readFile(path string) ([]byte, error) {
-	b, err := place.ReadFile(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}

@@ -16,10 +16,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-
-	"github.com/kserve-go/kserve-go/local/place"
 )
 
 // ErrNotMapped says that no map has the image.
@@ -74,7 +73,12 @@ func (s *Store) Find(ref string) (*Image, error) {
 			return s.ready(key, e)
 		}
 	}
-	return nil, fmt.Errorf("image %q: %w: give it to the cluster with: kserve local load %s FOLDER (an OCI image layout, or the files of an image)", ref, ErrNotMapped, ref)
+	known := slices.Sorted(maps.Keys(entries))
+	const shown = 20
+	if len(known) > shown {
+		known = append(known[:shown:shown], "…")
+	}
+	return nil, fmt.Errorf("image %q: %w: the image map has %q (add one with `load`)", ref, ErrNotMapped, known)
 }
 
 func keys(ref string) []string {
@@ -103,7 +107,7 @@ func (s *Store) read() (map[string]Entry, error) {
 
 // rawMap is the map as it is written.
 func rawMap(file string) (map[string]Entry, error) {
-	b, err := place.ReadFile(file)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read image map: %w", err)
 	}

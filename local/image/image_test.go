@@ -38,7 +38,7 @@ func TestFindLooksFromTheFullNameToTheLastElement(t *testing.T) {
 	}
 	_, err := s.Find("other")
 	require.ErrorIs(t, err, ErrNotMapped)
-	require.ErrorContains(t, err, "kserve local load other")
+	require.ErrorContains(t, err, `"model"`)
 }
 
 func TestLaterMapsWinAndLoadAdds(t *testing.T) {

@@ -86,7 +86,7 @@ func add(file, ref string, e Entry) (old string, err error) {
 
 // lock lets one process change the map at a time.
 func lock(path string) (unlock func(), err error) {
-	f, err := place.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock of image map: %w", err)
 	}

@@ -64,16 +64,16 @@ func Run(ctx context.Context, o Options) (err error) {
 	// A cluster that ends is none to talk to, though its pods have their time.
 	stopForgetting := context.AfterFunc(ctx, func() { _ = p.Forget() }) // Clear tells what is wrong with the folder
 	defer stopForgetting()
-	started := time.Now()
-	progress := func(step string) {
-		fmt.Fprintf(o.Err, "%6.2fs %s\n", time.Since(started).Seconds(), step)
-	}
-	l, err := listen(ctx, p, "port", o.Port, progress)
+	l, err := listen(ctx, p, "port", o.Port)
 	if err != nil {
 		return explainState(p, err)
 	}
 	defer l.Close()
 	o.Cluster.Server = "https://" + l.Addr().String()
+	started := time.Now()
+	progress := func(step string) {
+		fmt.Fprintf(o.Err, "%6.2fs %s\n", time.Since(started).Seconds(), step)
+	}
 	isReady := false
 	defer func() {
 		if ctx.Err() != nil && !isReady {
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Cluster.Node {
 		return runInside(ctx, o, l, progress, ready)
 	}
-	return explainState(p, cluster.Run(ctx, o.Cluster, cluster.Hooks{Listener: l, Progress: progress, Ready: ready}))
+	return cluster.Run(ctx, o.Cluster, cluster.Hooks{Listener: l, Progress: progress, Ready: ready})
 }
 
 // announce prints the ready line: the word ready and the record as JSON.
@@ -108,7 +108,7 @@ func announce(p *place.Place, r place.Record, out io.Writer) error {
 
 // listen takes a port of loopback and notes it in a file. A port that the caller named must be free; that of last time is a wish only,
 // so that an old copy of the kubeconfig, or an address that a person noted, keeps working.
-func listen(ctx context.Context, p *place.Place, file string, port int, progress func(string)) (net.Listener, error) {
+func listen(ctx context.Context, p *place.Place, file string, port int) (net.Listener, error) {
 	var lc net.ListenConfig
 	if port != 0 {
 		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -118,9 +118,8 @@ func listen(ctx context.Context, p *place.Place, file string, port int, progress
 		return l, nil
 	}
 	file = p.Path(file)
-	last := lastPort(file)
-	if last != "" {
-		if l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", last)); err == nil {
+	if b, err := os.ReadFile(file); err == nil {
+		if l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", string(b))); err == nil {
 			return l, nil
 		}
 	}
@@ -135,20 +134,5 @@ func listen(ctx context.Context, p *place.Place, file string, port int, progress
 	if err := place.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if last != "" {
-		progress("port " + last + " of last time is taken by another process: " + text + " instead")
-	}
 	return l, nil
-}
-
-// lastPort is the port that the file names; empty if it names none, whatever it holds.
-func lastPort(file string) string {
-	b, err := place.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	if n, err := strconv.ParseUint(string(b), 10, 16); err != nil || n == 0 {
-		return ""
-	}
-	return string(b)
 }

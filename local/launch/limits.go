@@ -32,7 +32,7 @@ func openLimits(o *Options) (func(), error) {
 		return func() {}, nil
 	}
 	if err := place.WriteFile(groupFile(p), []byte(g.Dir), 0o600); err != nil {
-		return nil, errors.Join(explainState(p, err), limit.Remove(g.Dir))
+		return nil, errors.Join(err, limit.Remove(g.Dir))
 	}
 	return func() {
 		if err := Sweep(p); err != nil {
@@ -45,12 +45,12 @@ func groupFile(p *place.Place) string { return p.Path("limits") }
 
 // Sweep removes the control group of a cluster that has ended.
 func Sweep(p *place.Place) error {
-	b, err := place.ReadFile(groupFile(p))
+	b, err := os.ReadFile(groupFile(p))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return explainState(p, fmt.Errorf("read name of control group: %w", err))
+		return fmt.Errorf("read name of control group: %w", err)
 	}
 	if dir := string(b); strings.HasPrefix(filepath.Base(dir), groupPrefix+p.Name) {
 		if err := limit.Remove(dir); err != nil {
@@ -58,7 +58,7 @@ func Sweep(p *place.Place) error {
 		}
 	}
 	if err := os.Remove(groupFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return explainState(p, fmt.Errorf("remove name of control group: %w", err))
+		return fmt.Errorf("remove name of control group: %w", err)
 	}
 	return nil
 }

@@ -41,9 +41,9 @@ func runInside(ctx context.Context, o Options, l net.Listener, progress func(str
 	if o.Cluster.Rootless {
 		mapping = findUsers()
 	}
-	gateway, err := listen(ctx, o.Cluster.Place, "gateway-port", 0, progress)
+	gateway, err := listen(ctx, o.Cluster.Place, "gateway-port", 0)
 	if err != nil {
-		return explainState(o.Cluster.Place, err)
+		return err
 	}
 	defer gateway.Close()
 	closeLimits, err := openLimits(&o)
@@ -211,14 +211,14 @@ func Inside(ctx context.Context) error {
 		return fmt.Errorf("read options: %w", err)
 	}
 	options.Close()
-	if err := explainState(o.Place, catchCrash(o.Place)); err != nil {
+	if err := catchCrash(o.Place); err != nil {
 		_ = report.Encode(message{Error: err.Error()}) // as below
 		return err
 	}
-	err := explainState(o.Place, cluster.Run(ctx, o, cluster.Hooks{
+	err := cluster.Run(ctx, o, cluster.Hooks{
 		Progress: func(step string) { _ = report.Encode(message{Progress: step}) }, // a broken pipe means the parent is gone, and so are we
 		Ready:    func(r place.Record) error { return report.Encode(message{Ready: &r}) },
-	}))
+	})
 	if err != nil {
 		_ = report.Encode(message{Error: err.Error()}) // as above
 	}

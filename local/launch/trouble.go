@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -21,8 +20,6 @@ const (
 	roomToStart = 192 << 20
 	// roomToRun is so little that what failed has failed for that reason.
 	roomToRun = 1 << 20
-	// overflowUser stands in a user namespace for all users that it has no number for.
-	overflowUser = 65534
 )
 
 // checkRoom refuses to start where etcd would die half-way.
@@ -53,10 +50,8 @@ func explainState(p *place.Place, err error) error {
 		return nil
 	case errors.Is(err, place.ErrRunning):
 		return fmt.Errorf("%w (`down` stops it, another --name runs beside it)", err)
-	case where(p, err) == "": // it is about something else
-		return err
-	case errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("the state folder %s cannot be used: %w%s (choose another with --state)", p.Dir, err, owner(where(p, err)))
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the state folder %s cannot be written: %w%s (choose another with --state)", p.Dir, err, owner(p))
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("the state folder %s cannot be made: %w: a file is where a folder should be (choose another with --state)", p.Dir, err)
 	case errors.Is(err, fs.ErrExist):
@@ -67,43 +62,17 @@ func explainState(p *place.Place, err error) error {
 	return err
 }
 
-// where is the path of the state folder that an error is about: something in it, or a folder that it is in. Empty for what lies elsewhere.
-func where(p *place.Place, err error) string {
-	path := ""
-	var one *fs.PathError
-	var two *os.LinkError
-	switch {
-	case errors.As(err, &one):
-		path = one.Path
-	case errors.As(err, &two):
-		path = two.New
+// owner says whose the folder is when it is another user's: somebody once started this cluster as root.
+func owner(p *place.Place) string {
+	fi, err := os.Stat(p.Dir)
+	if err != nil {
+		return ""
 	}
-	if strings.HasPrefix(path, p.Dir) || path != "" && strings.HasPrefix(p.Dir, path) {
-		return path
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) == os.Geteuid() {
+		return ""
 	}
-	return ""
-}
-
-// owner says whose a file is, or the folder that it could not be made in, when it is another user's: somebody once started this cluster
-// as root.
-func owner(path string) string {
-	for {
-		fi, err := os.Stat(path)
-		if err == nil {
-			st, ok := fi.Sys().(*syscall.Stat_t)
-			if !ok || int(st.Uid) == os.Geteuid() {
-				return ""
-			}
-			if st.Uid == overflowUser {
-				return "; " + path + " belongs to another user"
-			}
-			return fmt.Sprintf("; %s belongs to user %d", path, st.Uid)
-		}
-		if path == filepath.Dir(path) {
-			return ""
-		}
-		path = filepath.Dir(path)
-	}
+	return fmt.Sprintf("; it belongs to user %d", st.Uid)
 }
 
 // crashLog is where the process inside writes when the Go runtime or a library ends it.
@@ -122,7 +91,7 @@ func explainEnd(p *place.Place, err error) error {
 
 // crash is the line of the crash log that names the reason.
 func crash(p *place.Place) string {
-	f, err := place.OpenFile(crashLog(p), os.O_RDONLY, 0)
+	f, err := os.Open(crashLog(p))
 	if err != nil {
 		return ""
 	}
@@ -142,7 +111,7 @@ func crash(p *place.Place) string {
 
 // catchCrash sends standard error to the crash log: a trace of thousands of lines is nothing for a terminal.
 func catchCrash(p *place.Place) error {
-	f, err := place.OpenFile(crashLog(p), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(crashLog(p), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open crash log: %w", err)
 	}

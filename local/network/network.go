@@ -67,9 +67,7 @@ func Open(o Options) (*Network, error) {
 	if err := netlink.LinkSetUp(lo); err != nil {
 		return nil, fmt.Errorf("bring loopback up: %w", err)
 	}
-	// Without a hardware address of its own a bridge has the lowest of its ports', and another one whenever that port comes or goes: what pods have
-	// learned of the gateway would be wrong for half a minute.
-	if err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: bridgeName, HardwareAddr: hardwareAddr(gateway)}}); err != nil {
+	if err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: bridgeName}}); err != nil {
 		return nil, fmt.Errorf("add bridge: %w", err)
 	}
 	bridge, err := netlink.LinkByName(bridgeName)
@@ -90,13 +88,6 @@ func Open(o Options) (*Network, error) {
 		return nil, fmt.Errorf("turn forwarding on: %w", err)
 	}
 	return &Network{bridge: bridge, gateway: gateway, pods: pods, used: map[netip.Addr]bool{gateway: true}, last: gateway}, nil
-}
-
-// hardwareAddr is the one that belongs to an address. A pod that gets the address of an earlier one has its hardware address, too, so that nobody
-// who knew the earlier one looks for it in vain. The prefix is that of CNI plugins, which do the same.
-func hardwareAddr(a netip.Addr) net.HardwareAddr {
-	b := a.As4()
-	return net.HardwareAddr{0x0a, 0x58, b[0], b[1], b[2], b[3]}
 }
 
 func addr(a netip.Addr, p netip.Prefix) *netlink.Addr {
@@ -169,7 +160,7 @@ func (p *Pod) attach(origin *os.File) error {
 	}
 	b := p.Address.As4()
 	veth := netlink.NewVeth(netlink.LinkAttrs{Name: fmt.Sprintf("pod%d-%d", b[2], b[3]), MasterIndex: p.network.bridge.Attrs().Index, TxQLen: -1})
-	veth.PeerName, veth.PeerHardwareAddr = "eth0", hardwareAddr(p.Address)
+	veth.PeerName = "eth0"
 	veth.PeerNamespace = netlink.NsFd(int(p.Net.Fd()))
 	if err := netlink.LinkAdd(veth); err != nil {
 		return fmt.Errorf("add pod interface: %w", err)

@@ -109,9 +109,6 @@ func readAuthority(dir, name string) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse %s.key: %w", name, err)
 	}
-	if !key.PublicKey.Equal(cert.PublicKey) {
-		return nil, fmt.Errorf("%s.key does not belong to %s.crt", name, name)
-	}
 	return &Authority{dir: dir, cert: cert, key: key, PEM: pair.Cert}, nil
 }
 
@@ -181,11 +178,11 @@ func parseCert(b []byte) (*x509.Certificate, error) {
 }
 
 func readPair(dir, name string) (Pair, error) {
-	c, err := place.ReadFile(filepath.Join(dir, name+".crt"))
+	c, err := os.ReadFile(filepath.Join(dir, name+".crt"))
 	if err != nil {
 		return Pair{}, fmt.Errorf("read certificate: %w", err)
 	}
-	k, err := place.ReadFile(filepath.Join(dir, name+".key"))
+	k, err := os.ReadFile(filepath.Join(dir, name+".key"))
 	if err != nil {
 		return Pair{}, fmt.Errorf("read key: %w", err)
 	}
@@ -204,33 +201,11 @@ func writePair(dir, name string, p Pair) error {
 	return nil
 }
 
-// checkSigningKey says what is wrong with the key of before. Whoever reads it next would log that and wait, or end the process.
-func checkSigningKey(dir string) error {
-	var blocks [2]*pem.Block
-	for i, name := range []string{"sa.key", "sa.pub"} {
-		b, err := place.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return fmt.Errorf("read service-account key: %w", err)
-		}
-		if blocks[i], _ = pem.Decode(b); blocks[i] == nil {
-			return fmt.Errorf("read service-account key: %s holds no PEM block (remove %s to make new keys)", name, dir)
-		}
-	}
-	key, err := x509.ParsePKCS1PrivateKey(blocks[0].Bytes)
-	if err != nil {
-		return fmt.Errorf("read service-account key: parse sa.key: %w (remove %s to make new keys)", err, dir)
-	}
-	if public, err := x509.ParsePKIXPublicKey(blocks[1].Bytes); err != nil || !key.PublicKey.Equal(public) {
-		return fmt.Errorf("read service-account key: sa.pub does not belong to sa.key (remove %s to make new keys)", dir)
-	}
-	return nil
-}
-
 // SigningKey makes sure that sa.key and sa.pub exist, with which service-account tokens are signed and checked. An existing key is
 // kept: tokens in running pods must stay good over a restart.
 func SigningKey(dir string) error {
-	if err := checkSigningKey(dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if _, err := os.Stat(filepath.Join(dir, "sa.pub")); err == nil {
+		return nil
 	}
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -258,9 +233,8 @@ func WriteKubeconfig(path, name, server string, ca []byte, user Pair) error {
 	c.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: user.Cert, ClientKeyData: user.Key}
 	c.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	c.CurrentContext = name
-	b, err := clientcmd.Write(*c)
-	if err != nil {
-		return fmt.Errorf("encode kubeconfig: %w", err)
+	if err := clientcmd.WriteToFile(*c, path); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
 	}
-	return place.WriteFile(path, b, 0o600)
+	return nil
 }

@@ -36,11 +36,7 @@ const (
 	lockPoll  = 10 * time.Millisecond
 )
 
-const (
-	recordFile = "ready.json"
-	// tmpSuffix ends the names of files that are being written.
-	tmpSuffix = ".tmp"
-)
+const recordFile = "ready.json"
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
@@ -135,7 +131,7 @@ func (p *Place) Lock() error {
 // looks for the owner holds it for an instant.
 func (p *Place) take() (*os.File, error) {
 	for n := 1; ; n++ {
-		f, err := OpenFile(p.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
+		f, err := os.OpenFile(p.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("open lock: %w", err)
 		}
@@ -187,7 +183,7 @@ func (p *Place) Owner() (int, error) {
 
 // look is one look at the lock; io.EOF is one that was just taken.
 func (p *Place) look() (int, error) {
-	f, err := OpenFile(p.lockPath(), os.O_RDONLY, 0)
+	f, err := os.OpenFile(p.lockPath(), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe of that name is not waited for
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -206,15 +202,12 @@ func (p *Place) look() (int, error) {
 	if _, err := fmt.Fscan(f, &pid); err != nil {
 		return 0, fmt.Errorf("read lock %s: %w", p.lockPath(), err)
 	}
-	if pid < 1 { // to the kernel such a number means many processes
-		return 0, fmt.Errorf("read lock %s: %d is no process", p.lockPath(), pid)
-	}
 	return pid, nil
 }
 
 // WaitFree blocks until no process holds the name.
 func (p *Place) WaitFree(ctx context.Context) error {
-	f, err := OpenFile(p.lockPath(), os.O_RDONLY, 0)
+	f, err := os.Open(p.lockPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -254,7 +247,7 @@ func (p *Place) Clear(all bool) error {
 		return nil
 	}
 	for _, e := range entries {
-		if name := e.Name(); strings.Contains(name, ".sock") || strings.HasSuffix(name, tmpSuffix) || name == recordFile || name == "pods" {
+		if name := e.Name(); strings.Contains(name, ".sock") || name == recordFile || name == "pods" {
 			if err := p.removeAll(p.Path(name)); err != nil {
 				return fmt.Errorf("remove stale file: %w", err)
 			}
@@ -303,7 +296,7 @@ func (p *Place) recordPath() string { return p.Path(recordFile) }
 // Record reads what a running cluster stored.
 func (p *Place) Record() (Record, error) {
 	var r Record
-	b, err := ReadFile(p.recordPath())
+	b, err := os.ReadFile(p.recordPath())
 	if err != nil {
 		return r, fmt.Errorf("read record: %w", err)
 	}
@@ -311,4 +304,16 @@ func (p *Place) Record() (Record, error) {
 		return r, fmt.Errorf("read record %s: %w", p.recordPath(), err)
 	}
 	return r, nil
+}
+
+// WriteFile replaces a file in one step: readers see the old content or the new.
+func WriteFile(path string, content []byte, mode os.FileMode) error {
+	tmp := fmt.Sprintf("%s.%d.tmp", path, time.Now().UnixNano())
+	if err := os.WriteFile(tmp, content, mode); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(fmt.Errorf("replace %s: %w", filepath.Base(path), err), os.Remove(tmp))
+	}
+	return nil
 }
